@@ -54,13 +54,13 @@ def calibrate(
         prior, rng = priors[name], generator(seed, "calibration", name)
         simulated = Simulation(finding, prior, n_studies, rng)
         nothing = max(_decided(simulated.judged(null)) for null in truth.nothing(finding))
-        runs, text, there = _enough(finding, prior, truth, n_studies, rng)
+        runs, text, share = _enough(finding, prior, truth, n_studies, rng)
         rows.append(
             [
                 *(name, finding.claim.paper, finding.parts.n_runs, nothing),
                 np.mean(simulated.judged(truth).p.holds <= LEVEL / 2),
                 np.mean(simulated.judged(truth.reversed()).p.contradicted <= LEVEL / 2),
-                *(runs, text, there),
+                *(runs, text, share),
             ]
         )
     return pd.DataFrame(rows, columns=COLUMNS).astype({"runs_for_80_percent": "Int64"})

@@ -233,9 +233,9 @@ def positional_heads(tables: Tables, objective: str = "mt") -> Parts:
 
 
 def _positional(table: Table, offset: int) -> np.ndarray:
-    there = table.filtered(table.rows["offset"] == offset)
-    if len(there.rows):
-        return best(there.values("accuracy"))
+    at_offset = table.filtered(table.rows["offset"] == offset)
+    if len(at_offset.rows):
+        return best(at_offset.values("accuracy"))
     # A head has here no more than at its best position, and what that leaves: but for the token of
     # each sentence that does not see it.
     elsewhere = table.values("accuracy")
@@ -454,12 +454,12 @@ def as_if_there(tables: Tables) -> Tables:
 
 def _raised(table: Table) -> Table:
     rows = table.rows.assign(above=_above(table)[:, 0], lacks=0.0)
-    there = (rows["function"] != "two_rarest") | (rows["layer"] == 1)
-    whole = there & (rows["penalty"] == 0) if "penalty" in rows else there
+    applies = (rows["function"] != "two_rarest") | (rows["layer"] == 1)
+    whole = applies & (rows["penalty"] == 0) if "penalty" in rows else applies
     for (*_, function), of_run in rows.groupby(["objective", "seed", "function"]):
         best = of_run.loc[whole, "above"].nlargest(N_PUBLISHED.get(function, N_SYNTACTIC))
         if np.isfinite(best).any():
-            rows.loc[of_run.index[there[of_run.index]], "lacks"] = max(0.0, CLEARLY - best.min())
+            rows.loc[of_run.index[applies[of_run.index]], "lacks"] = max(0.0, CLEARLY - best.min())
     accuracy = table.draws["accuracy"].copy()
     accuracy[rows.index] += rows[["lacks"]].to_numpy()
     raised = table.rows.assign(accuracy=rows["accuracy"] + rows["lacks"])

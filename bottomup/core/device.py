@@ -23,15 +23,15 @@ def device() -> torch.device:
 
 def float32_device() -> torch.device:
     """As `device`, for work that needs no float64: also mps, if BOTTOMUP_DEVICE names it."""
-    there: dict[str, Callable[[], bool]] = {
+    available: dict[str, Callable[[], bool]] = {
         "cuda": torch.cuda.is_available,
         "mps": torch.backends.mps.is_available,
         "cpu": lambda: True,
     }
-    asked = os.environ.get("BOTTOMUP_DEVICE") or ("cuda" if there["cuda"]() else "cpu")
-    if asked not in there:
-        raise UserError(f'BOTTOMUP_DEVICE: found "{asked}"; allowed: {", ".join(there)}')
-    if not there[asked]():
+    asked = os.environ.get("BOTTOMUP_DEVICE") or ("cuda" if available["cuda"]() else "cpu")
+    if asked not in available:
+        raise UserError(f'BOTTOMUP_DEVICE: found "{asked}"; allowed: {", ".join(available)}')
+    if not available[asked]():
         raise UserError(
             f"BOTTOMUP_DEVICE: found {asked}, which PyTorch {torch.__version__} does not find on "
             "this machine; unset it, or set it to cpu"

@@ -77,5 +77,5 @@ def look(series: str) -> style.Look:
 
 def ordered(series: pd.Series) -> list[str]:
     """Objectives in the order of other figures, then 5-grams."""
-    there = set(series)
-    return [*style.ordered(there - {NGRAMS}), *(there & {NGRAMS})]
+    present = set(series)
+    return [*style.ordered(present - {NGRAMS}), *(present & {NGRAMS})]

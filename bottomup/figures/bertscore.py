@@ -38,8 +38,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     measured = table(tables, "bertscore", NEEDED).rename(columns=names).sort_values("x")
     shown = measured[~measured["centered"].astype(bool)]
     drawn = points(over_runs(shown, ["panel", "series", "x"], COSINE), quantity=QUANTITY)
-    there = {*shown["panel"]}
-    panels = {name: label for name, label in PAIRS.items() if name != RATED or name in there}
+    present = {*shown["panel"]}
+    panels = {name: label for name, label in PAIRS.items() if name != RATED or name in present}
     columns = (len(panels) + 1) // 2
     figure = Figure(figsize=(4.2 * columns, 5.6), layout="constrained")
     grid = figure.subplots(2, columns)

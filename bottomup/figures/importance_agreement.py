@@ -58,17 +58,17 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """
     drawn = _points(heads.select(tables, "head_importance", NEEDED))
     names = list(dict.fromkeys(drawn["panel"]))
-    there = {row: some for row, some in ROWS.items() if drawn["series"].isin(some).any()}
-    size = (max(4, 2.1 * len(names) + 0.5), 1.9 * len(there) + 0.9)
+    present = {row: some for row, some in ROWS.items() if drawn["series"].isin(some).any()}
+    size = (max(4, 2.1 * len(names) + 0.5), 1.9 * len(present) + 0.9)
     figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(len(there), len(names), sharex="col", sharey=True, squeeze=False)
+    panels = figure.subplots(len(present), len(names), sharex="col", sharey=True, squeeze=False)
     for name, column in zip(names, panels.T, strict=True):
         shown = drawn[drawn["panel"] == name]
-        for axes, some in zip(column, there.values(), strict=True):
+        for axes, some in zip(column, present.values(), strict=True):
             _panel(axes, shown[shown["series"].isin(some)])
         column[0].set_title(heads.title(name, names))
         column[-1].set_xlabel("layer")
-    for axes, row in zip(panels[:, 0], there, strict=True):
+    for axes, row in zip(panels[:, 0], present, strict=True):
         axes.set_ylabel(f"rank correlation\n{row}")
     panels[0, 0].set_ylim(-1.05, 1.05)
     looks = {series: look for series, look in LOOKS.items() if series in set(drawn["series"])}

@@ -78,10 +78,10 @@ def _look(series: str) -> style.Look:
 
 def _ordered(series: pd.Series) -> list[str]:
     """Objectives in the order of other figures, the tuned lens before the logit lens."""
-    there = set(series)
-    names = style.ordered(name.removesuffix(LOGIT) for name in there)
+    present = set(series)
+    names = style.ordered(name.removesuffix(LOGIT) for name in present)
     every = [*names, *(f"{name}{LOGIT}" for name in names)]
-    return [name for name in every if name in there]
+    return [name for name in every if name in present]
 
 
 def _of_groups(axes: Axes, shown: pd.DataFrame, grouping: str) -> None:

@@ -59,9 +59,9 @@ def _published(tables: Tables, places: list[str]) -> pd.DataFrame:
     phenomenon is asked about."""
     rows = tables.get("blimp", pd.DataFrame(columns=["panel", "series", "y"]))
     rows = rows[rows["series"].isin(THEIRS)]
-    there = {*places} >= {*rows["panel"]}
+    complete = {*places} >= {*rows["panel"]}
     by = rows.groupby(["series", "panel"], sort=False)["y"].mean().rename_axis(["series", "x"])
     parts = [by.reset_index(), rows.groupby("series")["y"].mean().reset_index().assign(x=ALL)]
-    means = pd.concat(parts if there else parts[:1])
+    means = pd.concat(parts if complete else parts[:1])
     means = means[means["x"].isin(places)]
     return points(means, "published", quantity="accuracy")

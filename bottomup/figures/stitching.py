@@ -68,8 +68,8 @@ def _similar(tables: Tables, cost: pd.DataFrame) -> pd.DataFrame:
         cka.rename(columns=dict(zip(pairs.RUNS, [*first, *second], strict=True)))
         for first, second in (sides, sides[::-1])
     ]
-    there = cost[[*sides[0], *sides[1]]].drop_duplicates()
-    return pd.concat(both).merge(there).sort_values("layer")
+    present = cost[[*sides[0], *sides[1]]].drop_duplicates()
+    return pd.concat(both).merge(present).sort_values("layer")
 
 
 def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:

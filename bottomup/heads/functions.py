@@ -254,14 +254,14 @@ def maxima(
     return places
 
 
-def largest(weights: Tensor, there: np.ndarray) -> np.ndarray:
+def largest(weights: Tensor, valid: np.ndarray) -> np.ndarray:
     """The place of each row's largest weight among the columns that count, `[heads, n]`; of equal
     weights the first.
 
-    weights: `[batch, heads, length, length]`. there: which rows and columns count, bool
+    weights: `[batch, heads, length, length]`. valid: which rows and columns count, bool
     `[batch, length]`; n of them do.
     """
-    cells = torch.from_numpy(there).to(weights.device)
+    cells = torch.from_numpy(valid).to(weights.device)
     columns = weights.masked_fill(~cells[:, None, None, :], -1).argmax(dim=-1)
     places = (cells.cumsum(dim=-1) - 1)[:, None, :].take_along_dim(columns, dim=-1)
     return places.transpose(0, 1)[:, cells].cpu().numpy()

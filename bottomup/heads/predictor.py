@@ -105,11 +105,11 @@ def require_prunable(predictor: Predictor, text: Text, name: str, attention: str
             f"{name} translates, but the study's text has no target side; remove "
             f"pruning.penalties.{name}, or add a target language to corpus.languages"
         )
-    there = [kind for kind, gates in predictor.gates.items() if gates]
-    if not set(GATED[attention]) <= set(there):
+    present = [kind for kind, gates in predictor.gates.items() if gates]
+    if not set(GATED[attention]) <= set(present):
         raise UserError(
             f"pruning.penalties.{name}.{attention}: {name} has no such heads that can be closed; "
-            f"allowed: {', '.join(there) or 'null, as it has none'}"
+            f"allowed: {', '.join(present) or 'null, as it has none'}"
         )
 
 
@@ -122,8 +122,8 @@ def closed(gates: pd.DataFrame) -> list[Place]:
 def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """`Predictor.losses` from labels `[sentences, length]` and logits `[predicted, vocab]` where
     they are not IGNORE."""
-    there = labels != IGNORE
-    token_losses = functional.cross_entropy(logits, labels[there], reduction="none")
+    predicted = labels != IGNORE
+    token_losses = functional.cross_entropy(logits, labels[predicted], reduction="none")
     losses = token_losses.new_zeros(labels.shape)  # under autocast wider than the logits
-    losses[there] = token_losses
-    return losses.double().sum(dim=1), there.sum(dim=1)
+    losses[predicted] = token_losses
+    return losses.double().sum(dim=1), predicted.sum(dim=1)

@@ -63,12 +63,12 @@ def head_relevance(
     totals = Totals()
     for example in examples:
         relevance = propagate(model, example, RULES[rule])
-        there = relevance.predictions
+        predictions = relevance.predictions
         for kind, heads in relevance.heads.items():
             heads = heads.abs()
             sums = heads.sum(dim=-1, keepdim=True)
-            shares = heads / torch.where(sums > 0, sums, 1) * there[..., None]
-            totals.add(kind, shares.double().sum(dim=2).transpose(0, 1), there.sum(dim=1))
+            shares = heads / torch.where(sums > 0, sums, 1) * predictions[..., None]
+            totals.add(kind, shares.double().sum(dim=2).transpose(0, 1), predictions.sum(dim=1))
     if totals.empty():
         raise UserError("no prediction to explain; relevance needs an objective that predicts")
     return totals
@@ -123,14 +123,14 @@ def top_logits(
     batch, length, d_model = states.shape
     counts = predicted.sum(dim=1, keepdim=True)
     n = int(counts.max())
-    there = torch.arange(n, device=states.device) < counts
+    is_prediction = torch.arange(n, device=states.device) < counts
     positions = (~predicted).to(torch.int8).argsort(dim=1, stable=True)[:, :n, None]
     states = states.gather(1, positions.expand(-1, -1, d_model))
     rows = model.head.weight[model.head(states).argmax(dim=-1)]
-    split = rule.logit(rows * states) * there[..., None]
+    split = rule.logit(rows * states) * is_prediction[..., None]
     relevance = states.new_zeros(batch, length, n, d_model)
     index = positions[..., None].expand(-1, -1, -1, d_model).transpose(1, 2)
-    return relevance.scatter_(1, index, split[:, None]), there
+    return relevance.scatter_(1, index, split[:, None]), is_prediction
 
 
 def down(

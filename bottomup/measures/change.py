@@ -163,10 +163,10 @@ def moments_within(
     yield _centered(whole, freedom, x.shape[1])
     for block in range(count):
         gone = np.flatnonzero(blocks == block)
-        there, of_gone, n_gone = np.unique(places[gone], return_inverse=True, return_counts=True)
-        left = sizes[there] - torch.from_numpy(n_gone).to(rows)
+        affected, of_gone, n_gone = np.unique(places[gone], return_inverse=True, return_counts=True)
+        left = sizes[affected] - torch.from_numpy(n_gone).to(rows)
         # Where no row is left, the deviations sum to zero.
-        sums = _sums(deviations[gone], of_gone, len(there)) / left.clamp(min=1).sqrt()[:, None]
+        sums = _sums(deviations[gone], of_gone, len(affected)) / left.clamp(min=1).sqrt()[:, None]
         scatter = whole - deviations[gone].T @ deviations[gone] - sums.T @ sums
         without_rounding(scatter, whole)
         lost = len(gone) - int((left == 0).sum())

@@ -91,10 +91,10 @@ def sentences(
     """
     states, words, lengths = drawn.draw(options)
     documents = np.arange(options.sentences) // drawn.OF_A_DOCUMENT
-    there = int(np.isin(documents, documents[elements]).sum())
-    if there - len(elements) > MOST_LOST * there:
+    n_expected = int(np.isin(documents, documents[elements]).sum())
+    if n_expected - len(elements) > MOST_LOST * n_expected:
         raise UserError(
-            f"exact: {there - len(elements)} of {there} held-out sentences of the source "
+            f"exact: {n_expected - len(elements)} of {n_expected} held-out sentences of the source "
             "were dropped, and what is exact holds for all; keep them: "
             "corpus.cleaning.min_words at most its `shortest`, max_words at least its `longest`, "
             "corpus.splits.near_duplicates keep, or longer sentences, of which fewer are equal"

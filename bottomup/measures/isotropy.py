@@ -301,10 +301,12 @@ def _self_similarity(
     parts = [whole]
     for block in range(count):
         gone = np.flatnonzero(blocks == block)
-        there, of_gone, n_gone = np.unique(numbers[gone], return_inverse=True, return_counts=True)
+        affected, of_gone, n_gone = np.unique(
+            numbers[gone], return_inverse=True, return_counts=True
+        )
         rest = whole.copy()
-        left = sums[there] - _sums(rows[gone], scales[gone], of_gone, len(there))
-        rest[there] = _within(left, sizes[there] - n_gone)
+        left = sums[affected] - _sums(rows[gone], scales[gone], of_gone, len(affected))
+        rest[affected] = _within(left, sizes[affected] - n_gone)
         parts.append(rest)
     similarities = np.stack(parts)
     return jackknife.ratio(np.nansum(similarities, axis=1), np.isfinite(similarities).sum(1))

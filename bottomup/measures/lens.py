@@ -86,8 +86,8 @@ def states(model: Transformer, example: Example) -> Tensor:
         for layer, memory in zip(decoder.layers, decoder.project_memory(read.states), strict=True):
             x, _ = layer(x, memory, mask)
             layers.append(x)
-    there = labels != IGNORE
-    return torch.stack([norm(layer[there]) for layer in layers])
+    chosen = labels != IGNORE
+    return torch.stack([norm(layer[chosen]) for layer in layers])
 
 
 def examples(

@@ -183,11 +183,11 @@ def shared(
     Rows: the share of the `k` nearest with the same label; that of all; and 1. All three are 0
     where no occurrence has a neighbor.
     """
-    there = np.take_along_axis(allowed, near, axis=1)[:, :, None] & held[near]
-    used = there & (np.cumsum(there, axis=1, dtype=np.int16) <= k)
+    valid = np.take_along_axis(allowed, near, axis=1)[:, :, None] & held[near]
+    used = valid & (np.cumsum(valid, axis=1, dtype=np.int16) <= k)
     same = labels[near] == labels[:, None]
     of_occurrence = [
-        (of & same).sum(axis=1) / np.maximum(of.sum(axis=1), 1) for of in (used, there)
+        (of & same).sum(axis=1) / np.maximum(of.sum(axis=1), 1) for of in (used, valid)
     ]
     has_neighbor = held & used.any(axis=1)
     has_sense = senses == np.unique(senses)[:, None, None]  # [n_senses, n, n_columns]

@@ -133,9 +133,9 @@ def batches(
 
     def batch(sentences: np.ndarray) -> Batch:
         read = side_by_side(subject, text, sentences)
-        there = read.tokens & ends[read.index]
-        examples, places = np.unique(task.words[word[read.index[there]]], return_inverse=True)
-        arrays = there, examples, places.reshape(-1), task.labels[examples]
+        read_ends = read.tokens & ends[read.index]
+        examples, places = np.unique(task.words[word[read.index[read_ends]]], return_inverse=True)
+        arrays = read_ends, examples, places.reshape(-1), task.labels[examples]
         of_torch = read.ids, read.lengths, *map(torch.from_numpy, arrays)
         return Batch(*(array.to(device) for array in of_torch))
 

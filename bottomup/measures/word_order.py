@@ -192,15 +192,15 @@ def word_order(
     for name, arrange in ORDERS.items():
         changed = rearranged(text, arrange, generator(seed, "word order", name))
         asked = ~changed.text.special
-        there, parts = row[changed.tokens[asked]], changed.parts[asked]
+        original, parts = row[changed.tokens[asked]], changed.parts[asked]
         after = states(subject, changed.text, asked, batch_tokens, device)
         pairs = zip(after, true, strict=True)
-        squares = [np.square(a - b[there]).sum(axis=1, dtype=float) for a, b in pairs]
+        squares = [np.square(a - b[original]).sum(axis=1, dtype=float) for a, b in pairs]
         distances = np.stack(squares, axis=1)
-        several = ~np.isnan(apart[0, there]).any(axis=1)
+        several = ~np.isnan(apart[0, original]).any(axis=1)
         for part in PARTS:
             some = several & (parts == part)
-            rows = there[some]
+            rows = original[some]
             about = {"order": name, "part": part, "quantity": DISTANCE}
             for row_of_layer in _shares(distances[some], apart[:, rows]):
                 yield about | row_of_layer

@@ -26,9 +26,9 @@ class OfTypes(mlm.Objective):
 
     def example(self, source, target, vocab_size, rng) -> Example:
         read = super().example(source, target, vocab_size, rng)
-        there = read.labels != IGNORE
-        classes = self._classes[np.where(there, read.labels, 0)]
-        return replace(read, labels=np.where(there, classes, IGNORE))
+        predicted = read.labels != IGNORE
+        classes = self._classes[np.where(predicted, read.labels, 0)]
+        return replace(read, labels=np.where(predicted, classes, IGNORE))
 
 
 class Objective(OfTypes):

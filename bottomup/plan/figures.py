@@ -96,8 +96,8 @@ class Figures:
         looked at: with the values without each block of documents, where it has them."""
         known = tables().get(measure)
         ending = "parquet" if known and "parquet" in known.TABLE.writes else "csv"
-        asked, there = self.looked_at if parts is None else parts, set(self.parts[measure])
-        shown = [part for part in asked if part in there]
+        asked, present = self.looked_at if parts is None else parts, set(self.parts[measure])
+        shown = [part for part in asked if part in present]
         return {measure: [f"<results>/measures/{measure}/{part}.{ending}" for part in shown]}
 
     def _metrics(self, runs: Iterable[str]) -> Tables:

@@ -35,10 +35,10 @@ def unlike_the_lock() -> str | None:
     for name, version, machines in _pins():
         if machines and not Marker(machines).evaluate():
             continue
-        there = installed(name)
+        actual = installed(name)
         # As pip has it, 2.13.0+cpu is 2.13.0.
-        if there is None or not SpecifierSet(f"=={version}").contains(there, prereleases=True):
-            others.append(f"{name} {there or 'none'} instead of {version}")
+        if actual is None or not SpecifierSet(f"=={version}").contains(actual, prereleases=True):
+            others.append(f"{name} {actual or 'none'} instead of {version}")
     if not others:
         return None
     more = f" and {len(others) - MOST} more" * (len(others) > MOST)

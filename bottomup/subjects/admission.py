@@ -146,9 +146,9 @@ def require_size(folder: Path, size: int) -> None:
     tensors = header(folder)
     held = sum(prod(tensor.shape) for tensor in tensors.values())
     if size > (2 * held + SLACK if tensors else LARGEST):
-        there = f"its weights hold {held}" if tensors else f"at most {LARGEST} are built"
+        reason = f"its weights hold {held}" if tensors else f"at most {LARGEST} are built"
         raise UserError(
-            f"{folder / 'config.json'} describes a model of {size} numbers, and {there}; {AGAIN}"
+            f"{folder / 'config.json'} describes a model of {size} numbers, and {reason}; {AGAIN}"
         )
 
 

@@ -483,12 +483,12 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
 
     kind: one of transformers' auto classes, such as the one with a layer to predict masked tokens.
     """
-    with seen(folder, weights=True) as there:
-        config = AutoConfig.from_pretrained(there, **OFFLINE)
+    with seen(folder, weights=True) as shown:
+        config = AutoConfig.from_pretrained(shown, **OFFLINE)
         kind = _encoder_alone(config) or kind
         require_size(folder, _size(kind, config))
         model, info = kind.from_pretrained(
-            there,
+            shown,
             config=config,
             output_loading_info=True,
             use_safetensors=True,
@@ -549,9 +549,9 @@ def _not_finite(model: PreTrainedModel) -> list[str]:
 
 def initial(folder: Path, seed: int) -> PreTrainedModel:
     """The model with weights as its family draws them before training, by a seed."""
-    with seen(folder) as there, torch.random.fork_rng(devices=[]):
+    with seen(folder) as shown, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(derive(seed, "untrained"))
-        config = AutoConfig.from_pretrained(there, **OFFLINE)
+        config = AutoConfig.from_pretrained(shown, **OFFLINE)
         kind = _encoder_alone(config) or AutoModel
         require_size(folder, _size(kind, config))
         build = getattr(kind, "from_config", None) or kind._from_config
@@ -614,22 +614,22 @@ def _attended(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
 def tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of a folder, fast or in Python; UserError if there is none."""
     if (folder / "tokenizer.json").is_file():
-        with seen(folder) as there:
+        with seen(folder) as shown:
             try:
-                opened = AutoTokenizer.from_pretrained(there, **OFFLINE)
+                opened = AutoTokenizer.from_pretrained(shown, **OFFLINE)
             except Exception:  # the family's rule, which the file need not follow
-                opened = PreTrainedTokenizerFast.from_pretrained(there, **OFFLINE)
-            return _from(_as_saved(opened, there), folder)
+                opened = PreTrainedTokenizerFast.from_pretrained(shown, **OFFLINE)
+            return _from(_as_saved(opened, shown), folder)
     lacking = (
         f"no tokenizer in {folder} that transformers opens; expected tokenizer.json, or the files "
         "of the family's own tokenizer, such as vocab.txt, or vocab.json with source.spm and "
         "target.spm, and the packages that it needs"
     )
-    with admitted(folder) as there:
+    with admitted(folder) as shown:
         try:
-            opened = _from(AutoTokenizer.from_pretrained(there, **OFFLINE), folder)
+            opened = _from(AutoTokenizer.from_pretrained(shown, **OFFLINE), folder)
         except Exception as error:  # a damaged file can raise anything
-            line = _first_line(error).replace(str(there), str(folder))
+            line = _first_line(error).replace(str(shown), str(folder))
             raise UserError(f"{lacking}: {line}") from error
     # Without any file, transformers makes a tokenizer without tokens; some need no file.
     files = {name for name in type(opened).vocab_files_names.values() if isinstance(name, str)}
@@ -665,13 +665,13 @@ def _cut_alike(made: tokenizers.Tokenizer, saved: tokenizers.Tokenizer) -> bool:
 @contextmanager
 def seen(folder: Path, weights: bool = False) -> Iterator[Path]:
     """What transformers may see of a folder, see `admission`; its complaints become one line."""
-    with admitted(folder, weights) as there:
+    with admitted(folder, weights) as shown:
         try:
-            yield there
+            yield shown
         except UserError:
             raise
         except Exception as error:  # a damaged file can raise anything
-            line = _first_line(error).replace(str(there), str(folder))
+            line = _first_line(error).replace(str(shown), str(folder))
             raise UserError(
                 f"transformers does not load {_named(folder)}: {line}. Expected: a whole "
                 f"checkpoint of a kind that the installed transformers knows; {AGAIN}"

@@ -54,14 +54,14 @@ def require_file(path: Path) -> None:
 
 
 def _no_model(folder: Path) -> str:
-    there = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if ADAPTER in there:
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if ADAPTER in names:
         base = read_json(folder / ADAPTER).get("base_model_name_or_path")
         return (
             f"{folder} holds an adapter alone, for the model {base}; expected a whole model: load "
             "both where they were made, merge_and_unload() the adapter, and save_pretrained it"
         )
-    listed = f"; found {', '.join(there[:5])}" if there else ""
+    listed = f"; found {', '.join(names[:5])}" if names else ""
     return (
         f"no model in {folder}{listed}; expected config.json and model.safetensors, as `model/` of "
         "a run has them: fetch a model by its name into a folder first"

@@ -57,16 +57,16 @@ def rows(seen: "Seen", settings: Judging) -> Iterator[dict]:
     quality, probability, others = tasks.load(run, "judging").judged(
         predictor, text, blocks, settings.scoring, seen
     )
-    gates, metrics, there = seen.file("gates"), seen.file("metrics"), predictor.gates
+    gates, metrics, all_gates = seen.file("gates"), seen.file("metrics"), predictor.gates
     gone = [kind for kind, _, _ in closed(read_table(gates))] if gates else []
-    heads = {kind: sum(map(len, there.get(kind, []))) - gone.count(kind) for kind in KINDS}
+    heads = {kind: sum(map(len, all_gates.get(kind, []))) - gone.count(kind) for kind in KINDS}
     dev_losses = [*read_table(metrics)["dev_loss_nats"]] if metrics else [math.nan]
     # The run itself has the weights of its lowest dev loss, and all others those of the last step.
     dev_loss = min(dev_losses) if pruned.method == "none" else dev_losses[-1]
     penalty = math.nan if pruned.penalty is None else pruned.penalty
     yield {
         # The paper's penalty is on the sum over all heads (equation 9).
-        "penalty_of_sum": penalty / sum(len(there[kind]) for kind in GATED[pruned.attention]),
+        "penalty_of_sum": penalty / sum(len(all_gates[kind]) for kind in GATED[pruned.attention]),
         "start": "scratch" if pruned.method == "scratch" else "trained",
         **{f"heads_{kind}": n for kind, n in heads.items()},
         **quality.estimate("quality"),

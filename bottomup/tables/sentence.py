@@ -70,6 +70,6 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     written = seen.paths("written")  # the text, and the tokenizer whose words all subjects see
     words, layers = words_of(seen.subject, settings.text, written[1] if written else None)
     views = load_array(seen.needed("views"), mapped=True)
-    there = np.flatnonzero(~np.isnan(views[0, :, 0]))  # words that this subject sees
-    centers = [mean_and_deviation(view[there])[0] for view in views]
+    seen_words = np.flatnonzero(~np.isnan(views[0, :, 0]))  # words that this subject sees
+    centers = [mean_and_deviation(view[seen_words])[0] for view in views]
     return against_each_other(words, layers, centers)[COLUMNS]

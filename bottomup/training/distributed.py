@@ -126,11 +126,11 @@ def joined() -> Iterator[None]:
     """Connect to the other processes, which torchrun describes in the environment."""
     on_gpu = device().type == "cuda"
     if on_gpu:
-        number, there = int(os.environ["LOCAL_RANK"]), gpus()
-        if number >= there:
+        number, n_gpus = int(os.environ["LOCAL_RANK"]), gpus()
+        if number >= n_gpus:
             raise UserError(
-                f"torchrun: found more processes on this machine than GPUs, which are {there}; "
-                f"give --nproc-per-node {there}, or set BOTTOMUP_DEVICE to cpu"
+                f"torchrun: found more processes on this machine than GPUs, which are {n_gpus}; "
+                f"give --nproc-per-node {n_gpus}, or set BOTTOMUP_DEVICE to cpu"
             )
         torch.cuda.set_device(number)
     # `largest` compares numbers in memory, which NCCL does not read.

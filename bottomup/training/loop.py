@@ -209,10 +209,10 @@ class Trainer:
 
     def diverged(self, what: str, step: int) -> UserError:
         """The error for numbers that are not finite."""
-        there = self.checkpoint.state() is not None
+        has_state = self.checkpoint.state() is not None
         return UserError(
             f"{what} at step {step}; "
-            + f"the last good checkpoint is kept in {self.checkpoint.folder}; " * there
+            + f"the last good checkpoint is kept in {self.checkpoint.folder}; " * has_state
             + f"lower training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
             "training.warmup_steps; of pruned models, those of pruning.training"
         )

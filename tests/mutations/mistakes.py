@@ -187,7 +187,7 @@ MISTAKES = [
         "objectives",
         "first_letter.py",
         ("Field(1.0, ge=0", "Field(0.8, ge=0"),
-        ("np.where(there, classes, IGNORE)", "np.where(there, read.labels, IGNORE)"),
+        ("np.where(predicted, classes, IGNORE)", "np.where(predicted, read.labels, IGNORE)"),
         (".removeprefix(WORD_START)", ""),
         ("token[:1].lower()", "token[:1]"),
         ("return DIGIT if character.isdigit()", "return DIGIT if character.isalnum()"),
@@ -1437,7 +1437,7 @@ MISTAKES = [
     *of(
         "tables",
         "pruning.py",
-        ("penalty / sum(len(there[kind]) for kind in GATED[pruned.attention])", "penalty"),
+        ("penalty / sum(len(all_gates[kind]) for kind in GATED[pruned.attention])", "penalty"),
         ('"scratch" if pruned.method == "scratch" else "trained"', '"trained"'),
         (" - gone.count(kind) for kind in KINDS", " for kind in KINDS"),
         ('min(dev_losses) if pruned.method == "none" else dev_losses[-1]', "min(dev_losses)"),
@@ -1654,7 +1654,7 @@ MISTAKES = [
         ),
         ('generator(seed, "lens")', 'generator(1, "lens")'),
         ("permutation(total)[:most]", "permutation(total)[most:]"),
-        ("torch.stack([norm(layer[there])", "torch.stack([(layer[there])"),
+        ("torch.stack([norm(layer[chosen])", "torch.stack([(layer[chosen])"),
         ('generator(seed, "quality", index)', 'generator(1, "quality", index)'),
         ('size["n"] >= size["n_needed"] else', 'size["n"] > size["n_needed"] else'),
         ("zip(layers[:-1], maps[:-1], strict", "zip(layers[:-1], maps[1:], strict"),
@@ -1763,7 +1763,7 @@ MISTAKES = [
     *of(
         "measures",
         "exact.py",
-        ("there - len(elements) > MOST_LOST * there", "there < len(elements)"),
+        ("n_expected - len(elements) > MOST_LOST * n_expected", "n_expected < len(elements)"),
         ("whole.mean() < LEAST_WHOLE", "not whole.any()"),
         ("whole &= ((read", "whole |= ((read"),
         ("1 - chosen + chosen * kept", "1 - chosen"),
@@ -1820,7 +1820,7 @@ MISTAKES = [
         ("np.repeat(of_words, sizes)", "np.repeat(of_words, sizes)[::-1]"),
         ("n * squares + np.bincount(types, squares)[types]", "2 * n * squares"),
         ("np.maximum(n - 1, 1)", "n"),
-        ("a - b[there]", "a - b[: len(there)]"),
+        ("a - b[original]", "a - b[: len(original)]"),
         ("several & (parts == part)", "parts == part"),
         ("from_others(view[held], types[held])", "distances[0, held]"),
         ("losses(changed.text), usual, blocks", "usual, losses(changed.text), blocks"),
@@ -1881,7 +1881,7 @@ MISTAKES = [
     *of(
         "measures",
         "bottomup/tables/sentence.py",
-        ("mean_and_deviation(view[there])", "mean_and_deviation(view[there][:5])"),
+        ("mean_and_deviation(view[seen_words])", "mean_and_deviation(view[seen_words][:5])"),
     ),
     *of(
         "measures",
