@@ -125,8 +125,8 @@ if workflow.is_main_process:
     for line in filter(
         None,
         [
-            *(STUDY.without_annotation(UNKNOWN), told_of_only()),
-            *(unlike_the_lock(), told_of_text()),
+            *(STUDY.without_annotation(UNKNOWN), notice_of_only()),
+            *(unlike_the_lock(), notice_of_text()),
         ],
     ):
         print(line, file=sys.stderr)

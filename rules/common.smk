@@ -6,7 +6,7 @@ from functools import partial
 
 from bottomup.core import names
 from bottomup.core.names import PAIR, READING, RUN
-from bottomup.corpus.reference import said, settings_of
+from bottomup.corpus.reference import notice, settings_of
 from bottomup.plan import progress
 from bottomup.plan.study import tables
 from bottomup.plan.slices import Slices
@@ -227,14 +227,14 @@ def seconds_and_threads(job):
     return progress.guess(rule, operations / threads, VIEWS_MB), threads
 
 
-def told_of_text():
+def notice_of_text():
     """Whether the text is that of the findings, once it is there."""
     splits = Path(f"results/{STUDY.study}/corpus/splits.csv")
     with suppress(UserError):  # who reads it as a result tells of damage
-        return splits.exists() and said(settings_of(STUDY.corpus), splits)
+        return splits.exists() and notice(settings_of(STUDY.corpus), splits)
 
 
-def told_of_only():
+def notice_of_only():
     """What the config asks for in vain, in a line."""
     return IN_VAIN and (
         f"only: found {', '.join(IN_VAIN)}, of which this study has nothing to measure: left out; "

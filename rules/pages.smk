@@ -3,8 +3,8 @@
 
 def files_of_table(table, paths):
     """Where a reader finds a table that a figure is drawn from, in the study's folder."""
-    found = [f"measures/{table}.csv"] if table in MEASURES else paths
-    return [path.removeprefix("<results>/") for path in found]
+    files = [f"measures/{table}.csv"] if table in MEASURES else paths
+    return [path.removeprefix("<results>/") for path in files]
 
 
 # With curves over the layers; in the order of the figures that draw them.

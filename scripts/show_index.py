@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bottomup.plan import program
 from bottomup.core.files.tables import read_table
-from bottomup.corpus.reference import said
+from bottomup.corpus.reference import notice
 from bottomup.pages.index import Drawn, Study, caption, light, page
 
 RULES = Path("rules/figures.smk")
@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> None:
         drawn.append(Drawn(figure, *captions, read_table(csv), (width, height)))
     splits = read_table(arguments.splits)
     claims = arguments.claims and read_table(arguments.claims)
-    text = said(study.text, arguments.splits)
+    text = notice(study.text, arguments.splits)
     written = page(study, drawn, splits, claims, rule(), text)
     arguments.page.write_text(written, encoding="utf-8")
 

@@ -36,7 +36,7 @@ def settings_of(corpus: Corpus) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def said(settings: str, splits: Path) -> str | None:
+def notice(settings: str, splits: Path) -> str | None:
     """A sentence on whether the text is that of the findings; None if these have none by such
     settings.
 

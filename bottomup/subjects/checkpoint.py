@@ -119,8 +119,8 @@ class Checkpoint(Subject):
     def heads(self) -> int:
         """Heads in a layer; 0 if none can be looked at: not each layer attends once through
         transformers' interface, or not with as many heads."""
-        found = self._attending
-        return found[0] if len(found) == self.layers and len({*found}) == 1 else 0
+        heads = self._attending
+        return heads[0] if len(heads) == self.layers and len({*heads}) == 1 else 0
 
     @cached_property
     def _attending(self) -> list[int]:

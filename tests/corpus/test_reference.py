@@ -37,14 +37,14 @@ def test_sub_words_and_sources_that_are_not_chosen_make_no_other_text():
 
 def test_the_same_text_says_so(splits):
     [settings] = reference.KNOWN
-    assert reference.said(settings, splits()) == "The text is that of docs/findings.md."
+    assert reference.notice(settings, splits()) == "The text is that of docs/findings.md."
 
 
 def test_other_parts_are_named(splits):
     [settings] = reference.KNOWN
-    line = reference.said(settings, splits(train_man_pages="0" * 12))
+    line = reference.notice(settings, splits(train_man_pages="0" * 12))
     assert "is not that of docs" in line and ": train of man_pages differ" in line
 
 
 def test_of_another_text_nothing_is_said(splits):
-    assert reference.said("0" * 12, splits()) is None
+    assert reference.notice("0" * 12, splits()) is None
