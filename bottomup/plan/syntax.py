@@ -250,8 +250,13 @@ class Code:
             return self.effects([*node.value.args, *node.value.keywords])
         if self._planned(node):
             return self.effects([*node.value.args, *node.value.keywords])
+        if isinstance(node, ast.Pass) or (_is_text(node) and not texts.docstrings):
+            return ()
+        plain = self._plain(node, texts)
+        if isinstance(node, ast.If) and len(plain) == 2:  # its kind and its test: no branch acts
+            return self.effects([node.test])
         # An item may be None, as in `{**a}`, or text, as in `global a`.
-        return (self._plain(node, texts),) if node is None else self._plain(node, texts)
+        return (plain,) if node is None else plain
 
     def _planned(self, node) -> bool:
         """Whether a statement only tells the plan about a table of measures."""
@@ -308,6 +313,11 @@ class Code:
             return node.attr  # of the text itself, as in ", ".join
         fields = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
         return (type(node).__name__, *((name, self._bare(value)) for name, value in fields))
+
+
+def _is_text(node) -> bool:
+    """Whether a statement is a constant, such as a comment in quotes, and does nothing."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _is_read(node: ast.Name) -> bool:

@@ -209,6 +209,15 @@ SHOWN = [
         *(f"p.add_argument('--x', help='{t}')" for t in "ab"),
     ),
     ("from bottomup.tables import Table\n", "TABLE = Table('run')", "TABLE = Table('pair')"),
+    ("x = 1\n", "'a'\ny = 1", "'b'\ny = 1\n...\npass"),
+    (LOG, "if x:\n    log.info('a')\ny = 1", "y = 1"),
+    (
+        LOG,
+        *[
+            "if x:\n    log.info('a')\nelif y > 1:\n    pass\nelse:\n    log.info('b')\ny = 1",
+            "y = 1",
+        ],
+    ),
 ]
 # The same for what only looks so, and for what does more than to show.
 COUNTED = [
@@ -219,6 +228,10 @@ COUNTED = [
         for head in (f"{LOG}log = []\n", f"log = []\n{LOG}")
     ),
     (LOG, "log.info('%s', y := 1)", "log.info('%s', y := 2)"),
+    (LOG, "if rows.pop():\n    log.info('a')\ny = 1", "y = 1"),
+    (LOG, "if x:\n    log.info('%s', rows.pop())\ny = 1", "y = 1"),
+    (LOG, "if x:\n    log.info('a')\nelse:\n    y = 1", "if x:\n    y = 1"),
+    ("", "if x:\n    y = 1", "if x:\n    pass\nelse:\n    y = 1"),
     (LOG, "log.info('%s', rows.pop())", "log.info('%s', rows)"),
     (LOG, "log.info(f'{rows.pop(0)}')", "log.info(f'{rows.pop(1)}')"),
     (LOG, "log.info('%d', len([*map(f, x)]))", "log.info('%d', len(x))"),
