@@ -73,11 +73,8 @@ def _published(tables: Tables, measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def _published_further(curves: pd.DataFrame) -> pd.DataFrame:
-    nearest = curves.loc[curves["series"] == NEAREST, ["panel", "x", "y"]]
-    both = curves[curves["series"].isin(OTHERS)].merge(
-        nearest, on=["panel", "x"], suffixes=("", "_nearest")
-    )
-    return both.assign(y=both["y"] - both["y_nearest"])
+    others = curves[curves["series"].isin(OTHERS)]
+    return pairs.published_less(others, curves[curves["series"] == NEAREST])
 
 
 def _figure(drawn: pd.DataFrame) -> Figure:

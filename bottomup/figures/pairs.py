@@ -75,9 +75,14 @@ def published_differences(curves: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for pair in _differing(set(curves["series"])):
         a, b = (curves[curves["series"] == name] for name in pair.split("-"))
-        both = a.merge(b[["panel", "x", "y"]], on=["panel", "x"], suffixes=("", "_other"))
-        parts.append(both.assign(series=pair, y=both["y"] - both["y_other"]))
+        parts.append(published_less(a, b).assign(series=pair))
     return pd.concat(parts) if parts else curves.head(0)
+
+
+def published_less(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+    """The points of published curves less those of another at the same place."""
+    both = a.merge(b[["panel", "x", "y"]], on=["panel", "x"], suffixes=("", "_other"))
+    return both.assign(y=both["y"] - both["y_other"])
 
 
 def _differing(names: set[str]) -> list[str]:
