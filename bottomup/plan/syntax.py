@@ -203,18 +203,23 @@ class Code:
         return MESSAGES if names & ANY or None in names else MESSAGES & names
 
     def is_read_beside(self, part: ast.AST, name: str) -> bool:
-        """Whether a name is read elsewhere than in one part of the file, and to be shown or asked
-        whether there is a text, or may be, since it is not a function's own."""
+        """Whether a name is read elsewhere than in one part of a function, and to be shown or asked
+        whether there is a text, or may be, since it is not the function's own."""
+        functions = (n for n in ast.walk(self.tree) if isinstance(n, DOCUMENTED[2:]))
+        around = [function for function in functions if part in ast.walk(function)]
+        if not around:
+            return True
         within = {id(node) for node in ast.walk(part)}
-        for node in ast.walk(self.tree):
+        nodes = [*ast.walk(around[-1])]  # the innermost one
+        for node in nodes:
+            if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
+                return True
             if isinstance(node, ast.If):
                 within.add(id(node.test))
             elif isinstance(node, ast.Raise) and _shows(self, node):
                 within |= {id(each) for each in ast.walk(node)}
-        functions = (n for n in ast.walk(self.tree) if isinstance(n, DOCUMENTED[2:]))
-        own = any(part in ast.walk(function) for function in functions)
-        uses = (n for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n.id == name)
-        return not own or any(_is_read(node) and id(node) not in within for node in uses)
+        uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == name)
+        return any(_is_read(node) and id(node) not in within for node in uses)
 
     @cached_property
     def reads_docstrings(self) -> bool:

@@ -199,6 +199,16 @@ SHOWN = [
             for text in "ab"
         ),
     ),
+    # Another function has a name alike.
+    (
+        ERROR,
+        *(
+            f"def f():\n    try:\n        raise ValueError('{text}')\n"
+            "    except ValueError as error:\n        line = str(error)\n"
+            "        raise UserError(line)\ndef g(lines):\n    return [line for line in lines]"
+            for text in "ab"
+        ),
+    ),
     (KEY, "x = key('a', 'b', ge=1)", "x = key('c', 'd', ge=2)"),
     (FIELD, "x = Field(1, description='a')", "x = Field(1, description='b')"),
     ("import pydantic\n", *(f"x = pydantic.Field(1, description='{t}')" for t in "ab")),
@@ -260,6 +270,22 @@ COUNTED = [
     ("", *(f"raise ValueError('{t}'){CAUGHT}x = str(error)" for t in "ab")),
     ("", *(f"raise ValueError('{t}'){CAUGHT}line = str(error)\n    x = line" for t in "ab")),
     ("", *(f"raise ValueError('{t}'){CAUGHT}raise Other(error.args)" for t in "ab")),
+    (
+        "line = ''\n",
+        *(
+            f"def f():\n    global line\n    try:\n        raise ValueError('{t}')\n"
+            "    except ValueError as error:\n        line = str(error)"
+            for t in "ab"
+        ),
+    ),
+    (
+        "",
+        *(
+            f"def f():\n    try:\n        raise ValueError('{t}')\n"
+            "    except ValueError as error:\n        line = str(error)\n    return line"
+            for t in "ab"
+        ),
+    ),
     ("", *(f"assert x, '{t}'\ntry:\n    f()\nexcept Exception as e:\n    x = e" for t in "ab")),
     ("", "def key(a): ...\nx = key('a')", "def key(a): ...\nx = key('b')"),
     ("", "x = style.key(points, looks)", "x = style.key(points, looks[::-1])"),
