@@ -9,12 +9,13 @@ JUDGED = [
     if table.judged and MEASURES[name]
 ]
 JUDGED += ["gates.csv"] if MEASURES["gates"] else []
-# Figures with published curves; without any, nothing is judged.
+# Figures with published curves.
 BESIDE_PUBLISHED = [
     f"<results>/figures/{name}.csv"
     for name, figure in FIGURES.items()
     if figure.published
 ]
+CORRELATIONS = []  # of our curves with published ones, where there are both
 CLAIMS = []  # the table of claims, where some are judged
 TRAINED_RUNS = SUBJECTS.runs(SUBJECTS.trained)
 # Tables that the papers' curves can fill.
@@ -57,10 +58,15 @@ if JUDGED and BESIDE_PUBLISHED:
                 --correlations {output.correlations:q} &>{log:q}
             """
 
+    CORRELATIONS = rules.compare_with_published.output.correlations
+
+
+if JUDGED:
+
     rule judge_claims:
         input:
             tables=[f"<results>/measures/{name}" for name in JUDGED],
-            correlations=rules.compare_with_published.output.correlations,
+            correlations=CORRELATIONS,
             quality=["<results>/measures/quality.csv"] if MEASURES["quality"] else [],
             metrics=expand("<results>/runs/{run}/metrics.jsonl", run=TRAINED_RUNS),
         output:

@@ -6,8 +6,9 @@ Settings: estimators (for each table with several estimates, those to judge by: 
           on it are judged besides); initial (for each objective, that of the models it starts
           from); looks (the seeds in order, and how many of them each look has).
 Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
-          named after their files; rank correlations of our curves with the published ones; the
-          table of quality and the learning curves of runs (runs/<run>/metrics.jsonl).
+          named after their files; if there are any, rank correlations of our curves with the
+          published ones, the table of quality and the learning curves of runs
+          (runs/<run>/metrics.jsonl).
 Outputs:  the claims, a row each, with their verdicts; not measured if their table is not given;
           and each measured claim under every specification, a row each.
 """
@@ -39,6 +40,7 @@ class Settings(Section):
 
 
 NO_QUALITY = pd.DataFrame(columns=["objective", "metric", "value"])
+NO_CORRELATIONS = pd.DataFrame()
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -53,7 +55,8 @@ def main(arguments: argparse.Namespace) -> None:
         for path in arguments.tables
         if path.stem == name
     }
-    correlations = read_table(arguments.correlations)
+    compared = arguments.correlations
+    correlations = read_table(compared) if compared else NO_CORRELATIONS
     quality = read_table(arguments.quality) if arguments.quality else NO_QUALITY
     ready = not_ready(curves, quality)
     specified = specify(CLAIMS, tables, settings.initial, others)
@@ -67,8 +70,9 @@ def main(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--tables", required=True, nargs="+", type=Path)
+    parser.add_argument("--correlations", type=Path, nargs="?")
     parser.add_argument("--quality", type=Path, nargs="?")
     parser.add_argument("--metrics", type=Path, nargs="*", default=[])
-    for name in ("correlations", "table", "specifications"):
+    for name in ("table", "specifications"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     program.run(main, parser, Settings)

@@ -67,16 +67,14 @@ def study(two_seeds, tmp_path):
         figure("input: clusters", None, "ours", [5.0]),
     ]
     pd.concat(parts).to_csv(tmp_path / "mutual_information_input.csv", index=False)
-    empty = pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"])
-    empty.to_csv(tmp_path / "no_correlations.csv", index=False)
     return tmp_path, paths
 
 
-def judge(run_script, folder, tables, correlations="no_correlations.csv", settings=SETTINGS):
+def judge(run_script, folder, tables, correlations=(), settings=SETTINGS):
     run_script(
         "judge_claims",
         settings,
-        *("--tables", *tables, "--correlations", folder / correlations),
+        *("--tables", *tables, "--correlations", *(folder / name for name in correlations)),
         *("--table", folder / "claims.csv"),
         *("--specifications", folder / "specifications.csv"),
     )
@@ -100,7 +98,7 @@ def test_from_figures_and_tables_to_verdicts(study, run_script, caplog):
             *("--figures", folder / "mutual_information_input.csv"),
             *("--table", folder / "comparison.csv", "--correlations", folder / "correlations.csv"),
         )
-        claims = judge(run_script, folder, tables, "correlations.csv")
+        claims = judge(run_script, folder, tables, ["correlations.csv"])
     reproduced = claims["verdict"] == "reproduced"
     assert caplog.messages == [
         "1 curves, median rank correlation 0.80",
@@ -238,7 +236,7 @@ def test_the_judge_asks_whether_models_are_ready_by_their_metrics_and_quality(
         "judge_claims",
         SETTINGS | {"others": {}},
         *("--tables", *(path for path in tables if path.stem == "change")),
-        *("--correlations", folder / "no_correlations.csv", "--table", folder / "claims.csv"),
+        *("--table", folder / "claims.csv"),
         *("--specifications", folder / "specifications.csv"),
         *("--metrics", *(folder / run / "metrics.jsonl" for run in ("lm-1", "mt-1"))),
         *("--quality", folder / "quality.csv"),
@@ -263,7 +261,7 @@ def test_the_judge_reads_from_metrics_how_fast_objectives_learn(study, run_scrip
         "judge_claims",
         SETTINGS | {"others": {}, "looks": {"seeds": [1, 2, 3], "planned": [3]}},
         *("--tables", *(path for path in tables if path.stem == "change")),
-        *("--correlations", folder / "no_correlations.csv", "--table", folder / "claims.csv"),
+        *("--table", folder / "claims.csv"),
         *("--specifications", folder / "specifications.csv", "--metrics", *paths),
     )
     row = pd.read_csv(folder / "claims.csv").set_index("claim").loc["mlm_learns_slower"]

@@ -993,8 +993,8 @@ MISTAKES = [
         "rules",
         "claims.smk",
         (
-            "correlations=rules.compare_with_published.output.correlations,\n            quality",
-            "correlations=rules.compare_with_published.output.table,\n            quality",
+            "CORRELATIONS = rules.compare_with_published.output.correlations",
+            "CORRELATIONS = rules.compare_with_published.output.table",
         ),
         (
             "--table {output.table:q} \\\n                --correlations {output.correlations:q}",
@@ -1233,7 +1233,7 @@ MISTAKES = [
         ("SUBJECTS.runs(SUBJECTS.trained)", "SUBJECTS.first_runs(SUBJECTS.trained)"),
         ("tables=rules.judge_claims.input.tables", "tables=rules.judge_claims.input.tables[:1]"),
         ('"verdicts": "claims"}', '"verdicts": "comparison"}'),
-        ("if JUDGED and BESIDE_PUBLISHED:", "if JUDGED:"),
+        ("correlations=CORRELATIONS", "correlations=[]"),
     ),
     *of(
         "rules",

