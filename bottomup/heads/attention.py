@@ -73,7 +73,9 @@ def _stacked(layers: Sequence[Tensor]) -> np.ndarray:
     return torch.stack([weights[0] for weights in layers]).float().cpu().numpy()
 
 
-def rows(kind: str, queries: list[str], keys: list[str], weights: np.ndarray) -> pd.DataFrame:
+def weight_rows(
+    kind: str, queries: list[str], keys: list[str], weights: np.ndarray
+) -> pd.DataFrame:
     """A row for each weight of `attention`: the columns of the table but the sentence. Layers and
     heads count from 1, places from 0."""
     layer, head, query, key = np.indices(weights.shape).reshape(4, -1)

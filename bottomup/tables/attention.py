@@ -46,7 +46,7 @@ class Settings(Section):
 def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     from bottomup.core.files.tables import read_table
     from bottomup.core.files.tokenizers import load_tokenizer
-    from bottomup.heads.attention import attention, rows, short
+    from bottomup.heads.attention import attention, short, weight_rows
 
     text, path = read_table(seen.needed("pairs")), seen.file("target_tokenizer")
     tokenizer = load_tokenizer(path) if path else None
@@ -55,5 +55,5 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
         # A decoder predicts the reference.
         target = text["target"][sentence] if tokenizer else None
         for kind in attention(seen.subject, text["source"][sentence], target, tokenizer):
-            parts.append(rows(*kind).assign(sentence=sentence))
+            parts.append(weight_rows(*kind).assign(sentence=sentence))
     return pd.concat(parts, ignore_index=True)[COLUMNS]

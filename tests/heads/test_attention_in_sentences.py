@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
-from bottomup.heads.attention import START, attention, rows, short
+from bottomup.heads.attention import START, attention, short, weight_rows
 from bottomup.tables.attention import COLUMNS
 from bottomup.training.run import save
 from tests import tiny
@@ -74,7 +74,7 @@ def test_a_decoder_asks_for_what_it_predicts_and_sees_what_came_before(opened, c
 
 def test_rows_are_one_for_each_weight():
     weights = np.arange(24).reshape(1, 2, 3, 4)
-    table = rows("cross", ["x", "y", "z"], ["a", "b", "c", "d"], weights)
+    table = weight_rows("cross", ["x", "y", "z"], ["a", "b", "c", "d"], weights)
     assert set(table) == set(COLUMNS) - {"sentence"} and len(table) == 24
     one = table.query("layer == 1 and head == 2 and query == 2 and key == 1").iloc[0]
     assert (one["query_token"], one["key_token"], one["weight"]) == ("z", "b", weights[0, 1, 2, 1])

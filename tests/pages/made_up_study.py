@@ -8,7 +8,7 @@ import pandas as pd
 from PIL import Image, ImageDraw
 from tokenizers import Tokenizer
 
-from bottomup.heads.attention import rows
+from bottomup.heads.attention import weight_rows
 from bottomup.tables.attention import COLUMNS
 from tests.conftest import Corpus
 from tests.pages import made_up_claims
@@ -179,11 +179,11 @@ def attention(name: str) -> pd.DataFrame:
     parts = []
     for place, tokens in enumerate(SENTENCES):
         found = weights(2, 3, len(tokens), len(tokens), seed=place)
-        parts.append(rows("encoder", tokens, tokens, found).assign(sentence=10 * place))
+        parts.append(weight_rows("encoder", tokens, tokens, found).assign(sentence=10 * place))
         if name == "mt":
             words = tokens[::-1]
             found = weights(2, 3, len(words), len(tokens), seed=5 + place)
-            parts.append(rows("cross", words, tokens, found).assign(sentence=10 * place))
+            parts.append(weight_rows("cross", words, tokens, found).assign(sentence=10 * place))
     table = pd.concat(parts)[COLUMNS]
     table.insert(0, "objective", name)
     table.insert(1, "seed", 1)
