@@ -103,6 +103,8 @@ onstart:
 
 
 include: "rules/common.smk"
+include: "rules/inputs.smk"
+include: "rules/resources.smk"
 include: "rules/corpus.smk"
 include: "rules/training.smk"
 include: "rules/views.smk"

@@ -1,10 +1,6 @@
 # Text: pairs of sentences -> cleaned -> splits by document -> sub-words -> token files.
 
 
-def files_of_source(wildcards):
-    return STUDY.source_options(wildcards.origin).input_files()
-
-
 # Nodes of a cluster often have no network.
 rule fetch_corpus:
     input:

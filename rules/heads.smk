@@ -32,39 +32,6 @@ if MEASURES["head_importance"] and MEASURES["head_functions"]:
     HEADS = rules.collect_heads.output.table
 
 
-def chosen_by(wildcards):
-    """Inputs that decide how many heads to keep, and which, for every method except gates."""
-    if wildcards.method == "gates":
-        return []
-    gates = (
-        "<results>/measures/gates/{objective}-{seed}.{attention}.gates_{penalty}.csv"
-    )
-    if wildcards.method in ("scratch", "random"):
-        return [gates]
-    return [gates, "<results>/measures/head_importance/{objective}-{seed}.csv"]
-
-
-def pruning(wildcards):
-    """The training of a run with fewer heads."""
-    if wildcards.method == "scratch":
-        return STUDY.scratch_training(wildcards.objective)
-    return STUDY.pruning_training(wildcards.objective)
-
-
-def pruning_minutes(wildcards, input, attempt):
-    if wildcards.objective in SUBJECTS.checkpoints:  # whose width is not known yet
-        return minutes(24 * 60, 1)(wildcards, input, attempt)
-    tokens = pruning(wildcards).max_tokens
-    return training_minutes(wildcards.objective, tokens, wildcards, attempt)
-
-
-def with_its_run(wildcards):
-    """The group of a job about a whole run, or about a run with fewer heads."""
-    if wildcards.get("method", "none") != "none":
-        return "pruned"
-    return f"look_at_{names.run(wildcards.objective, wildcards.get('seed', 0))}"
-
-
 # The files of a model without the heads that closed.
 SMALLER = {
     "model": "model.safetensors",

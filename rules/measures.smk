@@ -2,46 +2,6 @@
 # table for each measure. What a table reads and takes, it says itself: bottomup/tables.
 
 
-def views_of(wildcards):
-    """The views that a part of a table is about: those of one run or of two."""
-    if pair := wildcards.get("objective_a"):
-        runs = [(pair, wildcards.seed_a), (wildcards.objective_b, wildcards.seed_b)]
-    else:
-        runs = [(wildcards.objective, wildcards.seed)]
-    reading = wildcards.get("reading", "plain")
-    return [f"<results>/views/{names.run(*run)}/{reading}.npy" for run in runs]
-
-
-def of_pair(path):
-    """A file of a run, for both runs of a pair; once for a run with itself."""
-
-    def paths(wildcards):
-        runs = [
-            (wildcards[f"objective_{side}"], wildcards[f"seed_{side}"]) for side in "ab"
-        ]
-        return [
-            path.format(objective=name, seed=seed) for name, seed in dict.fromkeys(runs)
-        ]
-
-    return paths
-
-
-def stitched_into(wildcards):
-    """The files of the models whose states a run goes on from."""
-    others = SUBJECTS.stitched_into(wildcards.objective)
-    folders = [f"<results>/runs/{other}" for other in others]
-    return [path for folder in folders for path in model_in(folder).values()]
-
-
-def trained_with_masks(objective):
-    return objective in SUBJECTS.masked()
-
-
-def where(asked, *files):
-    """These files, if this is so of the job's objective."""
-    return lambda wildcards: [*files] if asked(wildcards.objective) else []
-
-
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
 PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR, "pruned": names.PRUNED}
 WORD_TOKENIZER = {"word_tokenizer": "<results>/corpus/tokenizer.source.json"}
@@ -150,33 +110,6 @@ READS = {
 }
 
 
-def read_by(table):
-    """The inputs of a part of a table, by its names in `READS` (measures.smk)."""
-    return {k: v for name in table.reads for k, v in READS[name].items()}
-
-
-def as_arguments(wildcards, input):
-    """The inputs of a job, NAME=FILE."""
-    return [
-        f"{name}={path}"
-        for name, paths in input.items()
-        for path in ([paths] if isinstance(paths, str) else paths)
-    ]
-
-
-def in_batches(wildcards, resources):
-    """How much text a model reads at once, where one reads text."""
-    n = resources.get("batch_tokens")
-    return f"--batch-tokens {n}" if n else ""
-
-
-def group_of(table):
-    """With what a part of a table is sent to a cluster."""
-    if table.part == "pruned":
-        return with_its_run
-    return "pairs" if table.part == "pair" else OF_ONE_RUN
-
-
 # For a table: measure_NAME.
 for name, table in TABLES.items():
     part = PATTERNS[table.part]
@@ -211,18 +144,6 @@ for name, table in TABLES.items():
                 --reads {params.reads:q} --writes {output:q} \
                 {params.batches} --gpus {resources.gpu} &>{log:q}
             """
-
-
-def parts_ending(ending):
-    """The parts from which a table is collected."""
-
-    def paths(wildcards):
-        return [
-            f"<results>/measures/{wildcards.measure}/{part}{ending}"
-            for part in MEASURES[wildcards.measure]
-        ]
-
-    return paths
 
 
 rule collect_tables:

@@ -1,12 +1,6 @@
 # Pages: figures, claims and tables -> the site of the study, which a browser opens from a disk.
 
 
-def files_of_table(table, paths):
-    """Where a reader finds a table that a figure is drawn from, in the study's folder."""
-    files = [f"measures/{table}.csv"] if table in MEASURES else paths
-    return [path.removeprefix("<results>/") for path in files]
-
-
 # With curves over the layers; in the order of the figures that draw them.
 OVER_LAYERS = [name for name, table in TABLES.items() if table.over_layers]
 DRAWN = [table for figure in FIGURES.values() for table in figure.tables]

@@ -6,11 +6,6 @@ WRITTEN = ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.words.js
 WRITTEN = WRITTEN if ROWS == "words" else []
 
 
-def opening_mb(wildcards, input, attempt):
-    """Memory in MB to open a checkpoint; that of one of a billion weights before it is fetched."""
-    return memory(600, 3.3)(wildcards, input, attempt) if input else 8000 * attempt
-
-
 rule draw_occurrences:
     input:
         tokens=lambda wildcards: tokens_of(

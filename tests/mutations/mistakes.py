@@ -966,20 +966,11 @@ MISTAKES = [
     ),
     *of(
         "rules",
-        "common.smk",
-        ("chosen = theirs if is_theirs else ours", "chosen = theirs"),
-        ('folder = f"as_trained_{wildcards.objective}" if masked else ROWS', "folder = ROWS"),
-        ('whole if wildcards.method == "none" else pruned', "whole"),
-    ),
-    *of(
-        "rules",
         "measures.smk",
-        ('{reading}.npy" for run in runs]', '{reading}.npy" for run in runs[::-1]]'),
         (
             '"words": {"written": of_subject(ours=[], theirs=WRITTEN)}',
             '"words": {"written": WRITTEN}',
         ),
-        ("return objective in SUBJECTS.masked()", "return False"),
         (
             '"dev": {"text": text_of("dev"), "blocks": "<results>/corpus/blocks.dev.npy"}',
             '"dev": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.dev.npy"}',
@@ -1064,24 +1055,12 @@ MISTAKES = [
         "rules/common.smk",
         ("if parts and (name", "if (name"),
         ("for name in STUDY.only if not MEASURES[name]]", "for name in []]"),
-        ("return FIRST if run in FIRST_RUNS else 20", "return FIRST"),
-        ("corpus/{split}.parquet", "corpus/train.parquet"),
-        ("{split}.{side}/{array}", "{split}.source/{array}"),
         (
             '"words": "<results>/corpus/word_frequencies.csv"',
             '"words": "<results>/corpus/frequencies.csv"',
         ),
         ("name: table.parts(SUBJECTS)", "name: table.parts(SUBJECTS)[:1]"),
         ('["<results>/corpus/annotation.parquet"] if KNOWN else []', "[]"),
-    ),
-    *of(
-        "rules",
-        "rules/training.smk",
-        (
-            'tokenizer.{side}.json", side=SUBJECTS.sides(objective)',
-            'tokenizer.{side}.json", side=SUBJECTS.sides(objective)[::-1]',
-        ),
-        ("return FIRST + 1 + place", "return FIRST + 1 - place"),
     ),
     *of("rules", "rules/views.smk", ("SUBJECTS.checkpoint_files(wildcards.objective)", "[]")),
     *of(
@@ -1113,11 +1092,6 @@ MISTAKES = [
         "rules",
         "rules/heads.smk",
         ("name: pruned_or_whole(", "name: (lambda *_: [])("),
-        (
-            'return [gates, "<results>/measures/head_importance',
-            'return ["<results>/measures/head_importance',
-        ),
-        ('if wildcards.method in ("scratch", "random"):', 'if wildcards.method == "scratch":'),
         ("--chosen-by {input.chosen_by:q}", "--chosen-by"),
     ),
     # What a table says of itself to the plan.
@@ -1167,8 +1141,6 @@ MISTAKES = [
         "rules",
         "rules/measures.smk",
         ('{"frequencies": FREQUENCIES[ROWS]}', '{"frequencies": FREQUENCIES["plain"]}'),
-        ("for name in table.reads for k", "for name in table.reads[:1] for k"),
-        ('f"{name}={path}"', 'f"{path}"'),
         ('ours=f"{PRUNED}/smaller/{file}"', 'ours=f"{PRUNED}/model/{file}"'),
         (
             'theirs=pruned_or_whole(f"<results>/measures/gates/{names.PRUNED}.csv", [])',
@@ -1186,14 +1158,9 @@ MISTAKES = [
             'SUBJECTS.translates, "<results>/corpus/test.parquet", TARGET',
             'SUBJECTS.translates, "<results>/corpus/dev.parquet", TARGET',
         ),
-        ("if asked(wildcards.objective)", "if True"),
         ("views/{RUN}/as_trained.npy", "views/{RUN}/plain.npy"),
         ("occurrences/as_trained_{objective}/", "occurrences/plain/"),
         ('tokens_of(["test"], ["words"])', 'tokens_of(["dev"], ["words"])'),
-        (
-            "for part in MEASURES[wildcards.measure]\n",
-            "for part in MEASURES[wildcards.measure][::-1]\n",
-        ),
         ('{"dev": text_of("dev")}', '{"dev": text_of("test")}'),
         (
             '"frequencies": of_subject(FREQUENCIES["plain"], FREQUENCIES["words"])',
@@ -1224,6 +1191,39 @@ MISTAKES = [
             "--clean {output.clean:q} \\\n            --counts {output.counts:q} --examples {output.examples:q}",
             "--clean {output.clean:q} \\\n            --counts {output.examples:q} --examples {output.counts:q}",
         ),
+    ),
+    *of(
+        "rules",
+        "rules/inputs.smk",
+        ("chosen = theirs if is_theirs else ours", "chosen = theirs"),
+        ('folder = f"as_trained_{wildcards.objective}" if masked else ROWS', "folder = ROWS"),
+        ('whole if wildcards.method == "none" else pruned', "whole"),
+        ('{reading}.npy" for run in runs]', '{reading}.npy" for run in runs[::-1]]'),
+        ("return objective in SUBJECTS.masked()", "return False"),
+        ("corpus/{split}.parquet", "corpus/train.parquet"),
+        ("{split}.{side}/{array}", "{split}.source/{array}"),
+        (
+            'tokenizer.{side}.json", side=SUBJECTS.sides(objective)',
+            'tokenizer.{side}.json", side=SUBJECTS.sides(objective)[::-1]',
+        ),
+        (
+            'return [gates, "<results>/measures/head_importance',
+            'return ["<results>/measures/head_importance',
+        ),
+        ('if wildcards.method in ("scratch", "random"):', 'if wildcards.method == "scratch":'),
+        ("for name in table.reads for k", "for name in table.reads[:1] for k"),
+        ('f"{name}={path}"', 'f"{path}"'),
+        ("if asked(wildcards.objective)", "if True"),
+        (
+            "for part in MEASURES[wildcards.measure]\n",
+            "for part in MEASURES[wildcards.measure][::-1]\n",
+        ),
+    ),
+    *of(
+        "rules",
+        "rules/resources.smk",
+        ("return FIRST if run in FIRST_RUNS else 20", "return FIRST"),
+        ("return FIRST + 1 + place", "return FIRST + 1 - place"),
     ),
     *of(
         "rules",

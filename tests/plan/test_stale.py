@@ -682,7 +682,7 @@ def test_a_link_that_is_pointed_elsewhere(checkout, outputs):
 # The order or the names of a rule's inputs, and what that makes stale.
 ORDER = {
     "views of pairs": (
-        "rules/measures.smk",
+        "rules/inputs.smk",
         "for run in runs]",
         "for run in runs[::-1]]",
         [

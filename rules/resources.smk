@@ -1,0 +1,170 @@
+# Memory, time, GPUs, threads, priorities and groups of jobs.
+
+
+def size_mb(files):
+    """The size of files; for views that the same group makes first, the size they will have."""
+    there = sum(os.path.getsize(path) for path in files if os.path.exists(path))
+    views = sum("/views/" in path for path in files if not os.path.exists(path))
+    return there / 1e6 + views * VIEWS_MB
+
+
+def memory(base_mb, per_input_mb, per_weight_mb=None):
+    """Memory in MB for a job that holds its input; more at each new attempt.
+
+    per_weight_mb: for each MB of a model's weights, if these count otherwise than the rest. A model
+    in half precision takes three times its file, in float32 and mapped; docs/storage.md has what
+    was measured.
+    """
+
+    def mem_mb(wildcards, input, attempt):
+        weights = [path for path in input if path.endswith(".safetensors")]
+        others = [path for path in input if path not in weights]
+        per_weight = per_input_mb if per_weight_mb is None else per_weight_mb
+        held = per_weight * size_mb(weights) + per_input_mb * size_mb(others)
+        return int(attempt * (base_mb + held))
+
+    return mem_mb
+
+
+def opening_mb(wildcards, input, attempt):
+    """Memory in MB to open a checkpoint; that of one of a billion weights before it is fetched."""
+    return memory(600, 3.3)(wildcards, input, attempt) if input else 8000 * attempt
+
+
+def minutes(base, per_input_mb):
+    """Minutes for a job that goes through its input; more at each new attempt."""
+
+    def runtime(wildcards, input, attempt):
+        return int(attempt * (base + per_input_mb * size_mb(input)))
+
+    return runtime
+
+
+def gpus(settings, wildcards):
+    """One GPU if a job's program can use one and its models are wide enough to keep it busy, or as
+    `GPUS` has it.
+
+    All checkpoints count as wide: their width is unknown until they are there, and few published
+    ones are narrow.
+    """
+    known = settings(wildcards) if callable(settings) else settings
+    if "bottomup/core/device.py" not in known["code"]:
+        return 0
+    if GPUS is not None:
+        return GPUS
+    # The rule of a training is about one objective.
+    of_pair = [
+        wildcards.get(name) for name in ("objective", "objective_a", "objective_b")
+    ]
+    subjects = [*of_pair, known.get("objective")]
+    return int(any(wide(name) for name in subjects if name))
+
+
+def wide(subject):
+    """Whether the models of a subject keep a GPU busy."""
+    if subject in SUBJECTS.checkpoints:
+        return True
+    return STUDY.objective_shape(names.whole(subject)).d_model >= WIDE
+
+
+def training_threads(wildcards):
+    """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
+    if workflow.remote_exec:
+        # Snakemake sees all cores of the node, not only those of the job.
+        return int(os.environ.get("SLURM_CPUS_PER_TASK", 4))
+    if ON_CLUSTER:
+        return 4
+    runs = SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.halves)
+    return max(1, workflow.cores // max(1, len(runs)))
+
+
+def training_operations(objective, tokens):
+    shape = STUDY.objective_shape(names.whole(objective))
+    layers = 12 * shape.layers * shape.d_model**2
+    output = STUDY.corpus.bpe.merges * shape.d_model
+    passes = STUDY.objective_options(names.whole(objective)).passes
+    return 6 * (layers + output) * passes * tokens
+
+
+def training_minutes(objective, tokens, wildcards, attempt):
+    """The time of all operations at a speed that any core or GPU reaches, plus half an hour."""
+    speed = 1e13 if wide(objective) and GPUS != 0 else 2e10  # operations a second
+    operations = training_operations(objective, tokens)
+    return 30 + int(attempt * operations / speed / 60)
+
+
+def pruning(wildcards):
+    """The training of a run with fewer heads."""
+    if wildcards.method == "scratch":
+        return STUDY.scratch_training(wildcards.objective)
+    return STUDY.pruning_training(wildcards.objective)
+
+
+def pruning_minutes(wildcards, input, attempt):
+    if wildcards.objective in SUBJECTS.checkpoints:  # whose width is not known yet
+        return minutes(24 * 60, 1)(wildcards, input, attempt)
+    tokens = pruning(wildcards).max_tokens
+    return training_minutes(wildcards.objective, tokens, wildcards, attempt)
+
+
+def in_batches(wildcards, resources):
+    """How much text a model reads at once, where one reads text."""
+    n = resources.get("batch_tokens")
+    return f"--batch-tokens {n}" if n else ""
+
+
+def tokens_to_read(objective):
+    """The length of a run, in tokens of all stacks of layers."""
+    name, _ = names.objective_and_half(objective)
+    if name not in SUBJECTS.trained:
+        return 0
+    budget = STUDY.objective_training(name).max_tokens
+    return STUDY.tokens_read(name, budget) * STUDY.objective_options(name).passes
+
+
+QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
+
+
+def training_in_turn(objective, wildcards):
+    """The priority of a training."""
+    place = QUICKEST_FIRST.index(objective)
+    if names.run(objective, wildcards.seed) in FIRST_RUNS:
+        return FIRST + 1 + place
+    return len(QUICKEST_FIRST) - place
+
+
+def in_turn(table, wildcards):
+    """The priority of a job that measures a part of a table, or makes the views for it."""
+    if table not in DRAWN_FIRST or wildcards.get("reading") != "plain":
+        return 20
+    run = names.run(wildcards.objective, wildcards.seed)
+    return FIRST if run in FIRST_RUNS else 20
+
+
+def with_its_run(wildcards):
+    """The group of a job about a whole run, or about a run with fewer heads."""
+    if wildcards.get("method", "none") != "none":
+        return "pruned"
+    return f"look_at_{names.run(wildcards.objective, wildcards.get('seed', 0))}"
+
+
+def group_of(table):
+    """With what a part of a table is sent to a cluster."""
+    if table.part == "pruned":
+        return with_its_run
+    return "pairs" if table.part == "pair" else OF_ONE_RUN
+
+
+def seconds_and_threads(job):
+    """Of a job before any like it has run; a run at a step is kept where its training was."""
+    # Asked in a thread: Snakemake may be about to expand them anew.
+    settings, rule = (job.params or {}).get("settings", {}), job.rule.name
+    of_ours = settings.get("objective") not in SUBJECTS.checkpoints
+    if "training" not in settings or rule.endswith("_to_step") or not of_ours:
+        return progress.guess(rule, 0, VIEWS_MB), 1
+    objective, tokens = settings["objective"], settings["training"]["max_tokens"]
+    if "equal" in settings:
+        tokens = STUDY.tokens_read(objective, tokens)
+    operations = training_operations(objective, tokens)
+    threads = training_threads(job.wildcards)
+    return progress.guess(rule, operations / threads, VIEWS_MB), threads
