@@ -13,6 +13,7 @@ from markupsafe import Markup
 from PIL import Image
 
 from bottomup.claims.comparison import CURVE, beside, correlate
+from bottomup.claims.words import NOT_MEASURED
 from bottomup.core.settings import Section
 from bottomup.pages import claims as claims_page
 from bottomup.pages import render
@@ -178,9 +179,12 @@ def page(
 ) -> str:
     """The page: what the study is, headline figures, verdicts, and all figures in their order.
 
-    splits, claims: `corpus/splits.csv` and `measures/claims.csv`, None if nothing was judged. rule:
-    the place of the figures' rule, `file:line`. text: what is said of the text.
+    splits, claims: `corpus/splits.csv` and `measures/claims.csv`, None if nothing was judged; of
+    claims none of which is measured, nothing is said. rule: the place of the figures' rule,
+    `file:line`. text: what is said of the text.
     """
+    if claims is not None and (claims["verdict"] == NOT_MEASURED).all():
+        claims = None
     if claims is not None:
         claims = checked(claims)
         seen = [figures_of(claim, study.figures) for claim in claims.to_dict("records")]

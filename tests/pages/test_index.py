@@ -1,6 +1,7 @@
 import io
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -191,6 +192,17 @@ def test_a_study_without_claims(tmp_path, monkeypatch, run_script):
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert "claims seen in it" not in page and "claims.html" not in page
     assert "figure-mask" in page and "verdicts" not in page
+
+
+def test_of_claims_that_are_not_measured_nothing_is_said(tmp_path, monkeypatch, run_script):
+    """As in a study of a checkpoint alone."""
+    monkeypatch.chdir(ROOT)
+    folder, settings, arguments = write_study(tmp_path)
+    file = Path(arguments[arguments.index("--claims") + 1])
+    pd.read_csv(file).assign(verdict="not measured").to_csv(file, index=False)
+    run_script("show_index", settings, *arguments)
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "figure-mask" in page and "not measured" not in page and "claims.html" not in page
 
 
 def test_settings_name_each_figure_once():
