@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, points, table
-from bottomup.measures.jackknife import WITHOUT, Range
+from bottomup.measures.jackknife import AT_MOST_ONE, WITHOUT
 
 NEEDED = [
     *("objective", "seed", "layer", "property", "k", "value", "ci_low", "ci_high", WITHOUT, "n"),
@@ -21,7 +21,6 @@ PROPERTIES = {
     "right_token": "same next token",
     "translation_apart": "same translation beside other tokens",
 }
-WITHIN = Range(high=1)  # as in `bottomup.measures.senses`
 
 
 @style.paper()
@@ -30,7 +29,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     names = {"objective": "series", "layer": "x", "property": "panel"}
     measured = table(tables, "senses", NEEDED).rename(columns=names).sort_values("x")
     quantity = f"share of the {style.count(measured['k'])} nearest neighbors, above chance"
-    drawn = points(over_runs(measured, ["panel", "series", "x"], WITHIN), quantity=quantity)
+    drawn = points(over_runs(measured, ["panel", "series", "x"], AT_MOST_ONE), quantity=quantity)
     figure = Figure(figsize=(9.2, 3.4), layout="constrained")
     grid = figure.subplots(1, len(PROPERTIES), sharey=True)
     for axes, (name, label) in zip(grid, PROPERTIES.items(), strict=True):

@@ -190,7 +190,7 @@ def _values(
             for part in (error, whole)
         )
         share = 1 - jackknife.ratio(lost, all_of_it)
-        yield "explained", side, share, int(held.sum()), jackknife.Range(high=1)
+        yield "explained", side, share, int(held.sum()), jackknife.AT_MOST_ONE
     uses = jackknife.sums((code > 0).double().cpu().numpy(), within, count)
     relative = relative_norms(decoder, learned.split)
     live = (uses[0] > 0) & np.isfinite(relative)

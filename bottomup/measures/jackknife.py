@@ -61,6 +61,7 @@ ANY = Range()
 NOT_NEGATIVE = Range(0)
 UNIT = Range(0, 1)  # shares, probabilities, and distances that are 1 less a mean correlation
 COSINE = Range(-1, 1)  # and other correlations
+AT_MOST_ONE = Range(high=1)  # shares above chance, or of a variance, which may be far below 0
 
 
 def n_blocks(blocks: np.ndarray) -> int:

@@ -22,7 +22,7 @@ import torch
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.groups import TAGS
-from bottomup.measures.jackknife import Range
+from bottomup.measures.jackknife import AT_MOST_ONE
 from bottomup.measures.neighbors import nearest
 from bottomup.measures.null import PERMUTED, Permutations, Permuted
 
@@ -33,7 +33,6 @@ CLOSED = {"MD", "AUX"}  # a class of few verbs, whose translation tells the numb
 IN_COMMON, LEAST = 4, 3
 NEEDED = 5  # words; of fewer nothing is said
 PROPERTIES = ("translation", "right_token", "translation_apart")
-WITHIN = Range(high=1)  # the lower end is that of chance, as a share of what it leaves
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ def estimates(
         if n_words[0] < NEEDED:
             values[:] = np.nan
         value, without = values[0], values[1 : 1 + count]
-        row = {"property": name, **jackknife.estimate("value", value, without, WITHIN)}
+        row = {"property": name, **jackknife.estimate("value", value, without, AT_MOST_ONE)}
         if permutations:
             row[PERMUTED] = Permuted(value, values[1 + count :], same=1.0)
         chance = float(jackknife.ratio(chances[0], n_words[0]))
