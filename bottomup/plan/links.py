@@ -7,6 +7,9 @@ from pathlib import Path
 
 from bottomup.core.errors import UserError
 
+# What is written into besides the folders of results.
+BESIDE = ("trained/", "downloads/", ".snakemake/metadata/", ".snakemake/log/")
+
 
 def require_none(study: Path) -> None:
     """Raise UserError if anything below the study's folder is a link, whatever job would write
@@ -24,10 +27,6 @@ def require_none(study: Path) -> None:
                 )
 
 
-# What is written into besides the folders of results.
-BESIDE = ("trained/", "downloads/", ".snakemake/metadata/", ".snakemake/log/")
-
-
 def require_folders(files: Iterable[str]) -> None:
     """Raise UserError if a file, or a link that leads to no folder, stands where one of `files` has
     a folder; as far as it is known before the first wildcard."""
@@ -37,6 +36,6 @@ def require_folders(files: Iterable[str]) -> None:
     ):
         if os.path.lexists(folder) and not folder.is_dir():
             raise UserError(
-                f"{folder}: is a file, or a link that leads to no folder; allowed: a folder, or "
+                f"{folder}: found a file, or a link that leads to no folder; allowed: a folder, or "
                 "nothing; move it away"
             )

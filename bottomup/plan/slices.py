@@ -213,8 +213,8 @@ class Slices:
         chosen = about.modules(self, wildcards) if about.modules else []
         modules = [f"bottomup.tables.{table}", f"bottomup.{about.sees}.seen", *chosen]
         # With what `Measured` says of keys that are not here, since its code is in no digest.
-        told = validated(Measured, to_jsonable_python(values))
-        return settings("measure", told, *modules)
+        measured = validated(Measured, to_jsonable_python(values))
+        return settings("measure", measured, *modules)
 
     def section(self, table: str) -> BaseModel | None:
         """The section of `measures` for a table, if it has one."""

@@ -127,7 +127,7 @@ def test_what_stands_where_a_folder_is_to_be_is_one_line(tmp_path, monkeypatch, 
     require_folders(written)
     put(Path(place), what)
     with pytest.raises(
-        UserError, match=f"^{place}: is a file, or a link that leads to no folder; "
+        UserError, match=f"^{place}: found a file, or a link that leads to no folder; "
     ):
         require_folders(written)
     Path(place).unlink()
@@ -147,4 +147,6 @@ def test_a_study_that_finds_no_folder_does_not_start(unbuilt, place, what):
     finally:
         path.unlink()
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith(f"{RESULTS}{place}: is a file, or a link that ")
+    assert done.stderr.splitlines()[-1].startswith(
+        f"{RESULTS}{place}: found a file, or a link that "
+    )
