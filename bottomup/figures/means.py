@@ -65,3 +65,15 @@ def since_layer_0(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     change = less(rows, rows[rows["x"] == 0], [*by, "seed"])
     change.loc[change["x"] == 0, "noise"] = 0.0  # of two draws, of which here is one
     return change
+
+
+def over_layers(rows: pd.DataFrame, by: list[str], within: Range) -> pd.DataFrame:
+    """The mean over the rows of each group of `by`, a run's layers, with its interval over
+    documents: columns as in `over_runs`. A layer without a value leaves the group without one."""
+    means = []
+    for key, of in rows.groupby(by, sort=False):
+        value, without = of["value"].mean(skipna=False), without_blocks(of[WITHOUT]).mean(0)
+        low, high = jackknife.interval(value, without, within)
+        row = {"value": value, "ci_low": low, "ci_high": high, WITHOUT: without}
+        means.append(dict(zip(by, key, strict=True)) | row)
+    return pd.DataFrame(means)

@@ -7,6 +7,7 @@ import pandas as pd
 
 MOST = 6  # models in a line
 HEAD = ["panel", "series", "x"]
+BOTTOM_UP = "the bottom to the top"
 
 
 class Headline(NamedTuple):
@@ -17,16 +18,18 @@ class Headline(NamedTuple):
     seen: Callable[[pd.DataFrame], str]
 
 
-def ends(quantity: str, unit: str) -> Callable[[pd.DataFrame], str]:
-    """A function: the value of each curve of a quantity at its first and last place, in the first
-    panel that has it."""
+def ends(along: str, unit: str = "") -> Callable[[pd.DataFrame], str]:
+    """A function: the value of each curve in the first panel at its first and last place.
+
+    along: what lies between these. unit: by default, what the panel shows.
+    """
 
     def seen(points: pd.DataFrame) -> str:
-        points = points[points["quantity"] == quantity]
-        points = points[points["panel"] == points["panel"].iloc[0]]
+        panel, quantity = points.iloc[0][["panel", "quantity"]]
+        points = points[(points["panel"] == panel) & (points["quantity"] == quantity)]
         values = points.groupby("series", sort=False)["y"].agg(["first", "last"])
         phrases = [f"{name} {first:.3g} → {last:.3g}" for name, first, last in values.itertuples()]
-        return f"From the bottom to the top, {unit}: {_some(phrases)}."
+        return f"From {along}, {unit or quantity}: {_some(phrases)}."
 
     return seen
 
@@ -61,26 +64,33 @@ KINDS = [
         Headline(
             "mutual_information_input",
             "What each layer knows of the token that it read",
-            ends("mutual information", "nats"),
+            ends(BOTTOM_UP, "nats"),
         )
     ],
     [
         Headline(
             "distance_between_tasks",
             "How far apart models of two tasks are",
-            ends("PWCCA distance", "PWCCA distance"),
+            ends(BOTTOM_UP),
         )
     ],
     [
         Headline(
             "distance_between_layers",
             "How much each layer changes what the one below it has",
-            ends("PWCCA distance", "PWCCA distance"),
+            ends(BOTTOM_UP),
         )
     ],
     [
         Headline("head_functions", "What attention heads do", functions),
         Headline("head_importance", "How sure attention heads are", confidence),
+    ],
+    [
+        Headline(
+            "learned_over_training",
+            "What is learned, and when",
+            ends("the first step to the end of training"),
+        )
     ],
 ]
 

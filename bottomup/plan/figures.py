@@ -16,6 +16,8 @@ from bottomup.plan.subjects import Subjects
 INFORMATION, DISTANCE, MOVES = "2 Information", "3 Distance", "4 Change and influence"
 LAYER, HEADS = "5 What a layer represents", "6 Attention heads"
 TEXT, MASK = "7 Text and training", "8 The attention mask"
+# What a figure shows of runs on the way, as far as it is measured.
+LEARNED = ("probes", "structural_probe", "agreement")
 # The first figure to be drawn, of the first seed alone where there are more.
 HEADLINE = "mutual_information_input"
 
@@ -327,6 +329,8 @@ class Figures:
         runs = [*dict.fromkeys(run for pair in pairs for run in pair)]
         with_heads = [pair for pair in pairs if pair[1] in self.trained]
         of_heads = [*dict.fromkeys(run for pair in with_heads for run in pair)]
+        of_learning = [self._of(name, runs) for name in LEARNED]
+        learned = {name: some for of in of_learning for name, some in of.items() if some}
         corpus = ("cleaning", "splits", "frequencies")
         thresholds = study.heads.thresholds.model_dump(exclude={"pairs", "rare_rank"})
         return {
@@ -354,6 +358,11 @@ class Figures:
                 },
                 TEXT,
                 options={"thresholds": thresholds},
+            ),
+            "learned_over_training": Figure(
+                {**learned, **self._metrics(end for _, end in pairs)},
+                TEXT,
+                needs=bool(learned),
             ),
         }
 

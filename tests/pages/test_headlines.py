@@ -38,6 +38,18 @@ def test_a_curve_is_told_by_its_ends_in_the_first_panel():
     )
 
 
+def test_what_is_learned_is_told_in_the_words_of_its_first_panel():
+    steps = points(
+        ("agreement", "lm", "accuracy, the verb alone", 8, 0.5, "ours"),
+        ("agreement", "lm", "accuracy, the verb alone", 90, 0.87, "ours"),
+        ("trees", "lm", "edges found (UUAS), share", 90, 0.4, "ours"),
+    )
+    (told,) = headlines({"learned_over_training": steps})
+    assert told["seen"] == (
+        "From the first step to the end of training, accuracy, the verb alone: lm 0.5 → 0.87."
+    )
+
+
 def test_of_many_models_some_are_told():
     many = points(*[("a", f"m{n}", "PWCCA distance", 0, n, "ours") for n in range(8)])
     (told,) = headlines({"distance_between_layers": many})

@@ -285,7 +285,8 @@ def test_each_rule_has_a_job_written_by_hand(subwords, words):
     assert others == {"train_lm", "train_lm_half1", "train_mlm"}
     missing = planned_rules - written - others
     assert missing == {
-        *("plot_alignment", "plot_over_training", "plot_heads_over_training", "show_index")
+        *("plot_alignment", "plot_over_training", "plot_heads_over_training"),
+        *("plot_learned_over_training", "show_index"),
     }
 
 
@@ -496,6 +497,11 @@ OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
             "heads_over_training",
             "measures/head_functions/{mt_step8-1,mt-1}.parquet "
             "measures/head_importance/{mt_step8-1,mt-1}.parquet runs/mt-1/metrics.jsonl",
+        ),
+        (
+            "learned_over_training",
+            "measures/probes/{mt_step8-1,mt-1}.parquet "
+            "measures/structural_probe/{mt_step8-1,mt-1}.parquet runs/mt-1/metrics.jsonl",
         ),
     ],
 )

@@ -1057,7 +1057,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     new = summary.keys() - outputs.rules.keys()
     figures = {
         path
-        for name in ("over_training", "heads_over_training")
+        for name in ("over_training", "heads_over_training", "learned_over_training")
         for path in (*(f"figures/{name}.{form}" for form in FORMS), f"site/{name}.webp")
     }
     assert figures < new and all("lm_step" in output for output in new - figures)
