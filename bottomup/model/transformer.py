@@ -109,8 +109,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
-        self.causal = config.causal and not config.backward  # by the kernel's own mask
-        self.backward = config.backward
+        self.see(config.causal, config.backward)
         self.pairs = config.pairs
         if config.pairs:
             self.translation = nn.Parameter(torch.zeros(config.d_model))
@@ -120,6 +119,11 @@ class Encoder(nn.Module):
         )
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
+
+    def see(self, causal: bool, backward: bool) -> None:
+        """Which positions each one sees from now on; the arguments are those of the config."""
+        self.causal = causal and not backward  # by the kernel's own mask
+        self.backward = backward
 
     def forward(
         self,

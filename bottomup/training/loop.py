@@ -186,7 +186,7 @@ class Trainer:
         """Let the model read, and predict, as one part of the objective does."""
         self.current = part
         if isinstance(self.model, Transformer):
-            self.model.encoder.causal = part.causal
+            self.model.encoder.see(part.causal, part.backward)
 
     def read_losses(self, progress: Progress) -> None:
         """Wait for the device and add its losses to `progress`.

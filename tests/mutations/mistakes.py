@@ -1992,7 +1992,7 @@ MISTAKES = [
         ('generator(self.settings.dev_seed, "dev", index)', 'generator(1, "dev", index)'),
         ("dev_loss < progress.best_dev_loss", "dev_loss <= progress.best_dev_loss"),
         ('generator(self.seed, "part", step)', 'generator(1, "part", step)'),
-        ("self.model.encoder.causal = part.causal", "pass"),
+        ("self.model.encoder.see(part.causal, part.backward)", "pass"),
         ("self.objective.at(1.0)", "self.objective.at(self.spent)"),
         ("        if not early:\n", "        if True:\n"),
     ),

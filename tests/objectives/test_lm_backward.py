@@ -7,6 +7,7 @@ import torch
 
 from bottomup import objectives
 from bottomup.core.settings import Thresholds
+from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.heads.confidence import encoder_attention
@@ -18,6 +19,7 @@ from bottomup.objectives import IGNORE
 from bottomup.subjects.runs import Run
 from bottomup.training.loss import summed_loss
 from tests.tiny import drawn, initial, learned, random_tokens
+from tests.training.conftest import made
 
 SOURCE = np.array([[5, 6, 7, EOS], [8, EOS, PAD, PAD]])
 
@@ -102,6 +104,16 @@ def test_a_hidden_token_is_missed_where_lm_s_mirror_image_misses_it(texts):
     torch.testing.assert_close(usual[order], usual_mirror)
     torch.testing.assert_close(changed[order], changed_mirror)
     assert (changed != usual).any(dim=1).float().mean() > 0.5
+
+
+def test_its_training_is_that_of_lm_on_reversed_text(texts, tmp_path):
+    losses = []
+    for objective, text in zip(("lm_backward", "lm"), texts, strict=False):
+        run = made(tmp_path, objective, folder=objective)
+        run.text = run.dev = Text(text)
+        lines = run.train().metrics
+        losses.append([[line["train_loss_nats"], line["dev_loss_nats"]] for line in lines])
+    np.testing.assert_allclose(*losses, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

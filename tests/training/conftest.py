@@ -6,7 +6,7 @@ import pytest
 from bottomup import objectives
 from bottomup.training.checkpoint import Checkpoint
 from bottomup.training.loop import Trainer
-from tests.tiny import initial, random_text
+from tests.tiny import VOCAB, initial, random_text
 from tests.training.test_loop import SETTINGS
 
 
@@ -20,10 +20,12 @@ def made(
     **shape,
 ) -> Trainer:
     """A trainer of a tiny model; two with the same `folder` share a checkpoint."""
-    translated = objective == "mt"
+    translated = objectives.kind(objective).predicts in ("target", "both")
+    loaded = objectives.load(objective, options or {})
+    loaded.learn_types([chr(ord("a") + number) for number in range(VOCAB)])
     return Trainer(
         initial(objective, **shape),
-        objectives.load(objective, options or {}),
+        loaded,
         random_text(60, 0, translated),
         random_text(20, 1, translated),
         settings,

@@ -4,11 +4,17 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
+from bottomup import objectives
 from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.core.settings import Training
-from bottomup.corpus.batches import Text, epoch, forever
+from bottomup.corpus.batches import Text, epoch, forever, in_order
 from bottomup.corpus.specials import UNK
+from bottomup.model import folder
+from bottomup.objectives import IGNORE
+from bottomup.plan.study import modules
 from bottomup.training.checkpoint import Finished, Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.stopping import listening
@@ -292,6 +298,27 @@ def test_dev_loss_is_the_mean_over_tokens_whatever_the_batches(trainer, objectiv
 
 
 # What goes wrong
+
+
+OURS = [name for name in modules("objectives") if objectives.kind(name).predicts]
+
+
+@pytest.mark.parametrize("name", sorted({*OURS} - {"mix"}))
+def test_the_dev_loss_is_that_of_the_model_that_is_written(trainer, tmp_path, name):
+    """What sees what is the same in training and in whatever opens the model later."""
+    run = trainer(name, trunk="lstm" if objectives.kind(name).both_ways else None)
+    best = min(line["dev_loss_nats"] for line in run.train().metrics if not line.get("early"))
+    folder.save(run.model, tmp_path / "model")
+    model, sums, objective = folder.load(tmp_path / "model").eval(), [0.0, 0], run.objective.seen
+    for number, sentences in enumerate(in_order(run.dev, SETTINGS.batch_tokens)):
+        rng = generator(SETTINGS.dev_seed, "dev", number)
+        read = objective.example(*run.dev.batch(sentences), model.config.vocab_size, rng)
+        sides = [torch.from_numpy(x) for x in (read.source, read.target) if x is not None]
+        logits = model.head(model(*sides)).flatten(0, 1)
+        labels = torch.from_numpy(read.labels).flatten()
+        sums[0] += cross_entropy(logits, labels, ignore_index=IGNORE, reduction="sum").item()
+        sums[1] += read.predicted
+    assert best == pytest.approx(sums[0] / sums[1], rel=1e-5)
 
 
 def test_training_that_diverges(trainer):
