@@ -128,16 +128,22 @@ class Objective(BaseModel, ABC):
 
     @property
     def predictions_a_token(self) -> float:
-        """Predictions for each token of the predicted side, but for a first or a last one.
+        """Predictions for each token of the predicted side, about: `predicts_of` counts them."""
+        return 1.0
 
-        A decoder predicts </s> as well.
+    def predicts_of(self, source: np.ndarray, target: np.ndarray | None) -> float:
+        """How many predictions to expect in sentences of so many tokens, </s> included.
+
+        target: those of the other side, None if it is not needed. Without a decoder one token of
+        each sentence, the first or </s>, is never predicted.
         """
-        return 1.0
+        lengths = target if target is not None and self.predicts == "target" else source
+        of_ends = len(lengths) if self.decodes() else 0
+        return float(self.predictions_a_token * (lengths - 1).sum() + of_ends)
 
-    def reads(self, ratio: float) -> float:
-        """Tokens that the encoder reads for each of the source side, about; ratio: those of the
-        target side for each, 0 if it is not needed."""
-        return 1.0
+    def reads_of(self, source: np.ndarray, target: np.ndarray | None) -> float:
+        """How many tokens to expect that its encoder reads of the same sentences."""
+        return float(source.sum())
 
     @property
     def passes(self) -> int:

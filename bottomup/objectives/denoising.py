@@ -25,8 +25,11 @@ class Objective(objectives.Objective):
 
     hide: float = Field(0.3, ge=0.01, lt=1, description="share of tokens to hide")
 
-    def reads(self, ratio: float) -> float:
-        return 1 - self.hide + self.hide / SPAN
+    def reads_of(self, source, target) -> float:
+        hidden = np.ceil(self.hide * (source - 1))
+        # Of spans that are drawn until all is hidden the last one is cut off: half a span more.
+        spans = np.maximum(hidden / SPAN + 0.5, 1) * (hidden > 0)
+        return float((source - hidden + spans).sum())
 
     def example(self, source, target, vocab_size, rng) -> Example:
         read = [self.parted(row, rng)[0] for row in source]

@@ -16,6 +16,9 @@ class Objective(mlm.Objective):
     accuracy = "accuracy"
     variant = Variant("lm", Question.MASK)
 
+    def predicts_of(self, source, target) -> float:
+        return float(self.choose * (source - 2).clip(0).sum())  # nor the first
+
     def example(self, source, target, vocab_size, rng) -> Example:
         chosen = self.chosen(source, rng)
         chosen[:, 0] = False  # nothing precedes it

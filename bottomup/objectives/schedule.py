@@ -134,6 +134,10 @@ class Objective(objectives.Objective):
         shares = [part.share for part in self.parts]
         return float(np.dot(shares, [part.predictions_a_token for part in self.made_of]))
 
+    def predicts_of(self, source, target) -> float:
+        of_parts = [part.predicts_of(source, target) for part in self.made_of]
+        return float(np.dot([part.share for part in self.parts], of_parts))
+
     def example(self, source, target, vocab_size, rng) -> Example:
         """As its models are looked at; `at` says what a training makes of a batch."""
         return self.seen.example(source, target, vocab_size, rng)

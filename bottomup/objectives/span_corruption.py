@@ -28,8 +28,20 @@ class Objective(denoising.Objective):
         spans = stacked(written)
         return Example(stacked(read), spans, np.where(spans == PAD, IGNORE, spans))
 
+    def predicts_of(self, source, target) -> float:
+        hidden, spans = self.sizes(source - 1)
+        return float((hidden + spans + 1).sum())
+
+    def reads_of(self, source, target) -> float:
+        hidden, spans = self.sizes(source - 1)
+        return float((source - hidden + spans).sum())
+
+    def sizes(self, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many tokens are hidden in sentences of `n` tokens, and in how many spans."""
+        hidden = np.rint(self.hide * n).clip(1).clip(max=n).astype(int)
+        return hidden, np.rint(hidden / SPAN).clip(1).astype(int)
+
     def lengths(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        n_hidden = min(max(round(self.hide * n), 1), n)
-        n_spans = max(round(n_hidden / SPAN), 1)
+        n_hidden, n_spans = map(int, self.sizes(np.array(n)))
         cuts = rng.permutation(np.arange(1, max(n_hidden, 1)))[: n_spans - 1]
         return np.diff(np.sort(cuts), prepend=0, append=n_hidden)

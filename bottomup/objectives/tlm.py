@@ -27,8 +27,12 @@ class Objective(mlm.Objective):
     def passes(self) -> int:
         return 2
 
-    def reads(self, ratio: float) -> float:
-        return 1 + (1 - self.alone) * ratio
+    def predicts_of(self, source, target) -> float:
+        beside = (1 - self.alone) * super().predicts_of(target, None)
+        return super().predicts_of(source, None) + beside
+
+    def reads_of(self, source, target) -> float:
+        return float(source.sum() + (1 - self.alone) * target.sum())
 
     def learn_types(self, types: list[str]) -> None:
         self._n_source = len(types)

@@ -6,55 +6,55 @@ objective reads so many that it makes as many predictions, or needs as many oper
 in its budget.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
+import numpy as np
 from torch import nn
 
 from bottomup.corpus.batches import Text
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkModel
-from bottomup.objectives import Objective
+from bottomup.objectives import Objective, load
 
 Equal = Literal["tokens", "predictions", "operations"]
 
 
 def source_tokens(
-    equal: Equal, budget: int, objective: Objective, model: Transformer | TrunkModel, text: Text
+    equal: Equal,
+    budget: int,
+    objective: Objective,
+    model: Transformer | TrunkModel,
+    text: Text,
+    model_of: Callable[[Objective], Transformer | TrunkModel],
 ) -> int:
-    """What a run reads of a text, for a budget in tokens that LM reads."""
+    """What a run reads of a text, for a budget in tokens that LM reads.
+
+    model_of: the model before training of another objective, in the same shape.
+    """
     if equal == "tokens":
         return budget
+    lm = load("lm", {})  # by its name, so that an edit of it makes no other run stale
     if equal == "predictions":
-        share = predictions_of_lm(text) / predictions(objective, text)
+        share = predictions(lm, text) / predictions(objective, text)
     else:
-        share = operations_of_lm(model, text) / operations(objective, model, text)
+        share = operations(lm, model_of(lm), text) / operations(objective, model, text)
     return max(1, round(budget * share))
-
-
-def predictions_of_lm(text: Text) -> float:
-    """Predictions for each source token: all but the first of a sentence, </s> included."""
-    return 1 - len(text.source) / text.source.lengths.sum()
 
 
 def predictions(objective: Objective, text: Text) -> float:
     """Predictions of an objective for each source token of a text."""
-    if objective.decodes() and objective.predicts:
-        written = getattr(text, objective.predicts).lengths
-        predicted = objective.predictions_a_token * (written - 1).sum() + len(written)  # and </s>
-        return predicted / text.source.lengths.sum()
-    return objective.predictions_a_token * predictions_of_lm(text) * read(objective, text)
+    return objective.predicts_of(*lengths(text)) / text.source.lengths.sum()
 
 
 def read(objective: Objective, text: Text) -> float:
     """Tokens that the encoder reads for each source token of a text."""
-    n_target = 0 if text.target is None else text.target.lengths.sum()
-    return objective.reads(n_target / text.source.lengths.sum())
+    return objective.reads_of(*lengths(text)) / text.source.lengths.sum()
 
 
-def operations_of_lm(model: Transformer | TrunkModel, text: Text) -> float:
-    """As `operations`, of LM with an encoder of the same shape."""
-    output = model.encoder.embedding.tokens.weight.numel()
-    return matrices(model.encoder) + output * predictions_of_lm(text)
+def lengths(text: Text) -> tuple[np.ndarray, np.ndarray | None]:
+    """Of the sentences of both sides."""
+    return text.source.lengths, None if text.target is None else text.target.lengths
 
 
 def operations(objective: Objective, model: Transformer | TrunkModel, text: Text) -> float:

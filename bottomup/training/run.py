@@ -136,14 +136,15 @@ def train(
     cutting = {side: load_tokenizer(path) for side, path in tokenizers.items()}
     vocab_sizes = {side: tokenizer.get_vocab_size() for side, tokenizer in cutting.items()}
     objective = objectives.load(settings.module, settings.options, cutting["source"])
-    model = initial_model(settings.model, objective, settings.seed, vocab_sizes)
+    model_of = partial(initial_model, settings.model, seed=settings.seed, vocab_sizes=vocab_sizes)
+    model = model_of(objective)
     places = given_heads(model, settings, *donor) if donor else []
     progress = Progress()
     if objective.predicts is not None:
         text, dev = texts(settings, objective, tokens, vocab_sizes)
         assert settings.training is not None  # as for whatever predicts
         budget = settings.training.max_tokens
-        tokens_read = source_tokens(settings.equal, budget, objective, model, text)
+        tokens_read = source_tokens(settings.equal, budget, objective, model, text, model_of)
         training = settings.training.model_copy(update={"max_tokens": tokens_read})
         identity = identity_of(settings, training, objective, donor or ()) | {
             "code": code,
