@@ -53,9 +53,10 @@ class Objective(objectives.Objective):
         return np.append(read, EOS), np.append(written, EOS)
 
     def lengths(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Of each span of a sentence of `n` tokens, `[n_spans]`; the last one is cut off."""
+        """Of each span of a sentence of `n` tokens, `[n_spans]`, in any order; the last one that is
+        drawn is cut off."""
         n_hidden = math.ceil(self.hide * n)
         # Far more than are needed.
         ends = np.minimum(np.cumsum(rng.poisson(SPAN, n_hidden + 50)), n_hidden)
         n_spans = np.searchsorted(ends, n_hidden) + 1 if n_hidden else 0
-        return np.diff(ends[:n_spans], prepend=0)
+        return rng.permutation(np.diff(ends[:n_spans], prepend=0))

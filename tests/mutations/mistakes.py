@@ -206,6 +206,7 @@ MISTAKES = [
         ("SPAN = 3 ", "SPAN = 4 "),
         ("stacked(read), source", "source, source"),
         ("np.diff(ends[:n_spans], prepend=0)", "np.ones(n_spans, dtype=int)"),
+        ("rng.permutation(np.diff(", "np.array(np.diff("),
         ("math.ceil(", "int("),
         ("(row != PAD) & (row != EOS)", "row != PAD"),
         ("source - hidden + spans", "source - hidden"),
