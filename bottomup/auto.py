@@ -4,8 +4,8 @@
 >>> from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 >>> model = AutoModelForSeq2SeqLM.from_pretrained("results/default/runs/mt-1/model")
 
-AutoModel opens the encoder of any run; AutoModelForCausalLM one whose positions see only what is
-before them, AutoModelForMaskedLM one without a decoder, AutoModelForSeq2SeqLM one that translates.
+AutoModel opens the encoder of any Transformer; AutoModelForCausalLM one whose positions see only
+what is before them, AutoModelForMaskedLM one without a decoder, AutoModelForSeq2SeqLM one with it.
 Sentences end with </s>, which the tokenizers add, and are padded on the right. No first token is
 fed: a language model predicts the second token from the first. The tokenizer of what a translation
 model writes is in its folder `target`.
@@ -75,6 +75,10 @@ class Reader(Encoder):
 
     main_input_name = "input_ids"
 
+    def __init__(self, config: Config):
+        super().__init__(config.shape)
+        self.asked = config
+
     def forward(  # type: ignore[override]
         self,
         input_ids: Tensor,
@@ -83,13 +87,20 @@ class Reader(Encoder):
         output_attentions: bool | None = None,
         **_: Any,
     ) -> BaseModelOutput:
+        tokens = input_ids != PAD
         if attention_mask is not None:
-            if (attention_mask[:, 1:] > attention_mask[:, :-1]).any():
-                raise ValueError(
-                    "padding on the left; allowed: on the right, as the tokenizer pads"
-                )
-            input_ids = input_ids.masked_fill(attention_mask == 0, PAD)
-        read = super().forward(input_ids, bool(output_hidden_states), bool(output_attentions))
+            tokens = tokens & (attention_mask != 0)
+        if (tokens[:, 1:] & ~tokens[:, :-1]).any():
+            raise ValueError(
+                "a token after padding; allowed: padding on the right, as the tokenizer pads; to "
+                "go on with texts, generate from texts of one length"
+            )
+        if output_hidden_states is None:
+            output_hidden_states = self.asked.output_hidden_states
+        if output_attentions is None:
+            output_attentions = self.asked.output_attentions
+        ids = input_ids.masked_fill(~tokens, PAD)
+        read = super().forward(ids, bool(output_hidden_states), bool(output_attentions))
         return BaseModelOutput(read.states, read.hidden_states or None, read.attentions or None)
 
 
@@ -101,7 +112,7 @@ class Base(PreTrainedModel):
 
     def __init__(self, config: Config):
         super().__init__(config)
-        self.encoder = Reader(config.shape)
+        self.encoder = Reader(config)
         self.build(config)
         if not self.encoder.norm.weight.is_meta:
             initialize(self, 0)

@@ -20,7 +20,7 @@ from bottomup.model import folder
 from bottomup.model.beam_search import translate
 from bottomup.objectives import IGNORE
 from bottomup.training.loss import summed_loss
-from tests.tiny import drawn, ids_of
+from tests.tiny import drawn, ids_of, same_bytes
 
 IDS = ids_of([[5, 6, 7, 8, 1], [9, 4, 1]])
 TARGET = ids_of([[7, 8, 1], [5, 6, 4, 9, 1]])
@@ -125,10 +125,40 @@ def test_the_wrong_class_names_the_right_one(run, objective, kind, named):
         kind.from_pretrained(run(objective)[1])
 
 
-def test_padding_on_the_left_is_refused(run):
+@pytest.mark.parametrize("mask", [MASK.flip(1), None])
+def test_padding_on_the_left_is_refused(run, mask):
     opened = AutoModelForCausalLM.from_pretrained(run("lm")[1])
-    with pytest.raises(ValueError, match="allowed: on the right"):
-        opened(IDS.flip(1), attention_mask=MASK.flip(1))
+    with pytest.raises(ValueError, match="allowed: padding on the right"):
+        opened(IDS.flip(1), attention_mask=mask)
+
+
+def test_going_on_with_texts_of_several_lengths_is_refused(run):
+    opened = AutoModelForCausalLM.from_pretrained(run("lm")[1])
+    with pytest.raises(ValueError, match="generate from texts of one length"):
+        opened.generate(IDS, attention_mask=MASK, max_new_tokens=2)
+
+
+@pytest.mark.parametrize("kind", [AutoModel, AutoModelForMaskedLM])
+def test_layers_and_attention_may_be_asked_for_when_it_is_opened(run, kind):
+    model, path = run("mlm")
+    asked = {"output_hidden_states": True, "output_attentions": True}
+    opened = kind.from_pretrained(path, **asked)
+    with torch.no_grad():
+        found, read = opened(IDS), model.encoder(IDS, **asked)
+        torch.testing.assert_close(found.hidden_states, read.hidden_states)
+        torch.testing.assert_close(found.attentions, read.attentions)
+        assert opened(IDS, output_attentions=False).attentions is None
+
+
+@pytest.mark.parametrize("objective", KINDS)
+def test_what_transformers_has_saved_opens_in_both(run, tmp_path, objective):
+    """As after a fine-tuning there; its config.json says more than ours."""
+    model, path = run(objective)
+    KINDS[objective].from_pretrained(path).save_pretrained(tmp_path / "saved")
+    ours, theirs = folder.load(tmp_path / "saved"), KINDS[objective]
+    assert ours.config == model.config
+    for opened in (ours, theirs.from_pretrained(tmp_path / "saved")):
+        assert same_bytes(opened.state_dict(), model.state_dict())
 
 
 def test_the_tokenizer_opens_with_the_model(run, corpus_files):

@@ -5,7 +5,7 @@ weights. transformers can open the tokenizer's files.
 """
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import torch
@@ -71,8 +71,10 @@ def initial(folder: Path, seed: int) -> Transformer | TrunkModel:
     """
     with opening(folder / CONFIG), torch.random.fork_rng(devices=[]):
         shape = json.loads((folder / CONFIG).read_text())
-        config, kind = KINDS[shape.pop("model_type")]
-        return kind(config(**shape), seed)
+        config, kind = KINDS[shape["model_type"]]
+        known = {field.name for field in fields(config)}
+        # transformers saves a model with keys of its own beside these.
+        return kind(config(**{name: of for name, of in shape.items() if name in known}), seed)
 
 
 def _write(config: dict, path: Path) -> None:
