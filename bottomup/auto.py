@@ -167,7 +167,7 @@ class Predicting(Base):
 
 
 class ForMaskedLM(Predicting):
-    """Predicts the token that stands, or stood, at a position."""
+    """What the run predicts at a position: if trained by MLM, the token that is hidden there."""
 
 
 class ForCausalLM(Predicting, GenerationMixin):
