@@ -252,6 +252,7 @@ MISTAKES = [
         "objectives",
         "bottomup/model/transformer.py",
         ("lengths - 1 - from_start", "ids.shape[1] - 1 - from_start"),
+        ("self.causal = causal and not backward", "self.causal = causal"),
         ("torch.ones_like(itself).triu()", "torch.ones_like(itself)"),
         ("from_start - first * translated", "from_start"),
         (" + translated[..., None] * self.translation", ""),
