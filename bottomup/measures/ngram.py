@@ -104,7 +104,9 @@ def before(text: TokenFile, order: int) -> np.ndarray:
     place = np.arange(len(text.ids))
     within = place - np.repeat(text.offsets[:-1], text.lengths)
     ids = np.asarray(text.ids, dtype=np.int64)
-    return np.stack([np.where(within >= back, ids[place - back], PAD) for back in range(order)])
+    return np.stack(
+        [np.where(within >= back, ids[np.maximum(place - back, 0)], PAD) for back in range(order)]
+    )
 
 
 def _numbers(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -101,3 +101,13 @@ def test_what_stands_before_a_token_is_of_its_sentence():
         [PAD, A, B, PAD, C],
         [PAD, PAD, A, PAD, PAD],
     ]
+
+
+def test_a_text_of_fewer_tokens_than_the_order():
+    """Before its first token is padding alone, as in any other text."""
+    train = random_tokens(60, 1, vocab=70)
+    long = train.select(np.array([0, 1]))
+    model, short = Ngrams(train, 5, 80), tokens_of([[A]])
+    together = model.log_probabilities(short.joined(long))[:2]
+    np.testing.assert_array_equal(model.log_probabilities(short), together)
+    assert before(short, 5)[1:, 0].tolist() == [PAD] * 4
