@@ -5,12 +5,12 @@ this form they are counted, drawn and annotated like sub-words.
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from tokenizers import Encoding, Tokenizer, models, trainers
+from tokenizers import Tokenizer, models, trainers
 
-from bottomup.corpus.segmentation import MARK, cuts
+from bottomup.corpus.segmentation import MARK, cuts, unmarked
 from bottomup.corpus.specials import SPECIALS, UNK
 
 
@@ -37,7 +37,9 @@ def spans(texts: list[str], tokenizer: Tokenizer) -> Iterable[tuple[str, list[tu
     The tokenizer also starts with NFC, so its words are the same; but its offsets in other text
     leave out combining marks.
     """
-    for (text, places), encoding in zip(*located(texts, tokenizer), strict=True):
+    texts = [unicodedata.normalize("NFC", text) for text in texts]
+    shown, read = located(texts, tokenizer)
+    for (text, places), encoding in zip(shown, tokenizer.encode_batch(read), strict=True):
         # Not encoding.word_to_chars, which searches all tokens for each word.
         word_spans: dict[int, tuple[int, int]] = {}
         for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
@@ -47,15 +49,15 @@ def spans(texts: list[str], tokenizer: Tokenizer) -> Iterable[tuple[str, list[tu
 
 
 def located(
-    texts: list[str], tokenizer: Tokenizer
-) -> tuple[list[tuple[str, list[int]]], list[Encoding]]:
-    """Each text in NFC without the marks at which its words are cut, with the place in it of each
-    character of the text with marks, and of its end; and the encodings, whose offsets are in the
-    text with marks."""
-    texts = [unicodedata.normalize("NFC", text) for text in texts]
-    mark = MARK if cuts(tokenizer) else None
-    shown = [
-        ("".join(c for c in text if c != mark), [*accumulate((c != mark for c in text), initial=0)])
-        for text in texts
-    ]
-    return shown, tokenizer.encode_batch(texts)
+    texts: Sequence[str], tokenizer: object
+) -> tuple[list[tuple[str, Sequence[int]]], list[str]]:
+    """What a tokenizer reads of texts, and each as it was written, without marks, with the place in
+    it of each character that is read, and of its end.
+
+    Only our tokenizers of languages without spaces end words at marks. No other one reads them.
+    """
+    shown = [unmarked(text) for text in texts]
+    if not (isinstance(tokenizer, Tokenizer) and cuts(tokenizer)):
+        return [(text, range(len(text) + 1)) for text in shown], shown
+    places = [[*accumulate((c != MARK for c in text), initial=0)] for text in texts]
+    return [*zip(shown, places, strict=True)], [*texts]

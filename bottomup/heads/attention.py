@@ -11,7 +11,6 @@ from torch import Tensor
 
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
-from bottomup.corpus.segmentation import cuts, unmarked
 from bottomup.heads.trace import trace
 from bottomup.subjects import Subject
 from bottomup.subjects.runs import Run
@@ -63,8 +62,7 @@ def attention(
 
 def _encoded(tokenizer: "Tokenizer | SlowTokenizer", text: str) -> tuple[Tensor, list[str]]:
     """The ids `[1, length]`, and the tokens as the model reads them."""
-    marked = isinstance(tokenizer, Tokenizer) and cuts(tokenizer)
-    ids = encode(tokenizer, [text if marked else unmarked(text)], [[]], None).tokens.ids.tolist()
+    ids = encode(tokenizer, [text], [[]], None).tokens.ids.tolist()
     decoded = [tokenizer.decode([i], skip_special_tokens=False).strip() for i in ids]
     return torch.tensor([ids]), decoded
 

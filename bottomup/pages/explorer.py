@@ -212,7 +212,8 @@ def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict
             }
         )
     sentences = sorted(set().union(*(points["sentence"] for points in shown)))
-    written, encoded = located([text[sentence] for sentence in sentences], tokenizer)
+    written, read = located([text[sentence] for sentence in sentences], tokenizer)
+    encoded = tokenizer.encode_batch(read)
     number = {sentence: n for n, sentence in enumerate(sentences)}
     for each, points in zip(entries, shown, strict=True):
         each["sentences"] = [number[sentence] for sentence in points["sentence"]]

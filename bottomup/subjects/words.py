@@ -17,7 +17,7 @@ from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import spans
+from bottomup.corpus.words import located, spans
 from bottomup.subjects import Subject
 
 if TYPE_CHECKING:
@@ -70,8 +70,10 @@ def encode(
 ) -> Words:
     """Encode sentences, and find the sub-words of each word.
 
-    words: those of each sentence, without overlap. max_length: tokens that the model reads at once,
-    including special ones. The end of longer sentences is cut off, except for special tokens there.
+    sentences: with the marks of words that their language has (see `corpus.segmentation`), which
+    only tokenizers of ours read. words: those of each sentence, without overlap, by their places in
+    it without marks. max_length: tokens that the model reads at once, including special ones. The
+    end of longer sentences is cut off, except for special tokens there.
 
     A word is aligned if it has sub-words, all of them are read, and none holds more of the sentence
     than this word and white space. A sub-word of white space only belongs to no word, whichever
@@ -80,18 +82,19 @@ def encode(
     # The tokenizer's file sets these for other uses.
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    encoded: Sequence[Encoding | Encoded] = tokenizer.encode_batch(list(sentences))
+    shown, as_read = located(sentences, tokenizer)
+    encoded: Sequence[Encoding | Encoded] = tokenizer.encode_batch(as_read)
     blank = _blank(tokenizer, (one.ids for one in encoded))
     unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), 0
     all_ids, all_words, all_added, all_first, all_last = [], [], [], [], []
-    for sentence, of_words, one in zip(sentences, words, encoded, strict=True):
+    for (sentence, places), of_words, one in zip(shown, words, encoded, strict=True):
         ids, added, offsets = one.ids, one.special_tokens_mask, one.offsets
         if not ids:
             ids, added, offsets = NOTHING
         read, tail = read_and_tail(added, max_length)
         held = [
-            (0, 0) if i in blank else visible(sentence, span)
-            for i, span in zip(ids, offsets, strict=True)
+            (0, 0) if i in blank else visible(sentence, (places[start], places[end]))
+            for i, (start, end) in zip(ids, offsets, strict=True)
         ]
         first, last, reasons = align(held, of_words, read)
         kept = ids[:read] + ids[len(ids) - tail :]
@@ -135,8 +138,8 @@ def of_occurrences(
 
 def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Words, list[int]]:
     """Sentences as a subject reads them, and the number of words of each by the word tokenizer."""
-    texts, of_words = zip(*spans(sentences, load_tokenizer(tokenizer)), strict=True)
-    words = encode(subject.tokenizer, texts, of_words, subject.max_length)
+    of_words = [places for _, places in spans(sentences, load_tokenizer(tokenizer))]
+    words = encode(subject.tokenizer, sentences, of_words, subject.max_length)
     return words, [*map(len, of_words)]
 
 

@@ -32,7 +32,7 @@ ODD = [
     "Öffne İstanbul’s ﬁle — 🙂👍🏽 in ⫝̸ and क़!",
     "cafe\u0301\u0301 e\u0301",
     "▁a\u00a0b\u2003c\td  e",
-    "no\u200bwidth ﷺ ½ … ẞß ǅ",
+    "no\u200cwidth ﷺ ½ … ẞß ǅ",
     "n't N’T 'n't can 't",
 ]
 

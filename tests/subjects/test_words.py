@@ -1,6 +1,7 @@
 """Words in sub-words, in tokenizers of every kind and in text that is hard on them."""
 
 import unicodedata
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,8 +19,9 @@ from tokenizers import (
 from transformers import PreTrainedTokenizerFast
 
 from bottomup import subjects
-from bottomup.corpus import bpe
+from bottomup.corpus import bpe, segmentation
 from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.words import learn, spans
 from bottomup.heads.attention import attention
 from bottomup.subjects import words
 from bottomup.subjects.batches import batches
@@ -27,7 +29,7 @@ from bottomup.subjects.words import CUT, SHARED, VANISHED
 from tests.subjects import families
 
 CHARACTERS = "aabcdeinorst.,'-AEÉéïöﬁ½…“漢字🙂"
-INVISIBLE = "\u0301\u200b\u200d"
+INVISIBLE = "\u0301\u2060\u200d"
 SPACES = [" ", " ", " ", "  ", "\t", "\u00a0", "\u3000"]
 
 
@@ -273,7 +275,7 @@ CASES = {
     "of a character's bytes none is lost": ("gpt2", "ﬀ 漢", ["ﬀ", "漢"], 0),
     "an accent that is stripped": ("bert", "É e\u0301", ["É", "e\u0301"], 0),
     "a letter that is two when normalized": ("t5", "ﬁne ½", ["ﬁne", "½"], 0),
-    "an invisible character": ("bert", "a \u200b b", ["a", "\u200b", "b"], 1),
+    "an invisible character": ("bert", "a \u2060 b", ["a", "\u2060", "b"], 1),
 }
 
 
@@ -316,3 +318,25 @@ def test_the_mark_before_a_word_is_no_part_of_it():
     found = encode(tokenizer, ["ab a"], [[(0, 2), (3, 4)]], None)
     assert tokenizer.convert_ids_to_tokens(found.tokens.ids) == ["▁", "a", "b", "▁", "a"]
     assert (found.first.tolist(), found.last.tolist()) == ([1, 4], [2, 4])
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("zh", "请单击“文件”菜单。"), ("th", "ภาษาไทย 5 คน")]
+)
+def test_where_words_have_no_spaces_a_run_reads_what_it_was_trained_on(language, text, tmp_path):
+    """And other models the text as it was written."""
+    written = segmentation.marked(text, language)
+    own = bpe.learn([[written] * 3], 50, lowercase=True, language=language)
+    learn([[written]], own).save(str(tmp_path / "words.json"))
+    for tokenizer, read in ((own, written), (word_pieces().backend_tokenizer, text)):
+        subject = SimpleNamespace(tokenizer=tokenizer, max_length=None)
+        found, [n_words] = words.of_text(subject, [written], tmp_path / "words.json")
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        assert found.tokens.ids.tolist() == tokenizer.encode(read).ids
+        assert n_words == len(found.first) > 3
+    [(_, places)] = spans([written], own)
+    found = words.encode(own, [written], [places], None)
+    assert found.tokens.ids.tolist() != own.encode(text).ids
+    for (start, end), first, last in zip(places, found.first, found.last, strict=True):
+        assert own.decode(found.tokens.ids[first : last + 1]) == text[start:end]

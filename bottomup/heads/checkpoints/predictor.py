@@ -25,7 +25,6 @@ from bottomup.core.device import device
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Trained
 from bottomup.corpus.batches import Text
-from bottomup.corpus.segmentation import unmarked
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
 from bottomup.heads.checkpoints.projections import what_reads_heads
 from bottomup.heads.predictor import Predictor, closed, sentence_losses
@@ -126,7 +125,7 @@ class CheckpointPredictor(Predictor):
             sides.append((subject.target_tokenizer, pairs["target"]))
         no_words: list[list[Span]] = [[]] * len(pairs)
         encoded = [
-            encode(tokenizer, [*map(unmarked, column)], no_words, subject.max_length).tokens
+            encode(tokenizer, column.tolist(), no_words, subject.max_length).tokens
             for tokenizer, column in sides
         ]
         return Text(*encoded)
