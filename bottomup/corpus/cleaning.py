@@ -117,6 +117,11 @@ def normalize(text: str) -> str:
     return " ".join(_SPECIAL.sub(r"< \1 >", composed).split())
 
 
+def cleaned(text: str, language: str) -> str:
+    """Text of one's own beside the corpus, as `clean` would have it: models know no other."""
+    return marked(normalize(text), language)
+
+
 def _steps(
     pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
 ) -> dict[str, np.ndarray]:

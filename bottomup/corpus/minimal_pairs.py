@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup.core.errors import UserError
+from bottomup.corpus.cleaning import cleaned
 from bottomup.corpus.folders import below, once
 from bottomup.corpus.sources.files import lines
 
@@ -28,26 +29,30 @@ def files_in(folder: Path) -> list[Path]:
     return once(below(folder, "*.jsonl"))
 
 
-def load(folder: Path) -> pd.DataFrame:
-    """All pairs of a folder: columns phenomenon, set, good, bad.
+def load(folder: Path, language: str) -> pd.DataFrame:
+    """All pairs of a folder: columns phenomenon, set, good, bad; texts as from
+    `corpus.cleaning.cleaned`.
 
     Raises UserError, with file and line, for what is not a pair.
     """
     rows = [
-        _pair(line, f"{path}, line {number}")
+        _pair(line, language, f"{path}, line {number}")
         for path in files_in(folder)
         for number, line in enumerate(lines(path), start=1)
     ]
     return pd.DataFrame(rows, columns=list(KEYS.values()))
 
 
-def _pair(line: str, where: str) -> list[str]:
+def _pair(line: str, language: str, where: str) -> list[str]:
     try:
         record = json.loads(line)
-    except json.JSONDecodeError as error:
+        json.dumps(record, ensure_ascii=False).encode()  # half of a character is no text
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: is not JSON ({error}); mend it") from error
     values = [record.get(key) for key in KEYS] if isinstance(record, dict) else []
-    texts = [value for value in values if isinstance(value, str) and value.strip()]
-    if len(texts) < len(KEYS):
+    texts = [value for value in values if isinstance(value, str)]
+    texts[2:] = [cleaned(text, language) for text in texts[2:]]
+    pair = [text for text in texts if text.strip()]
+    if len(pair) < len(KEYS):
         raise UserError(f"{where}: needs text for each of {', '.join(KEYS)}; mend it")
-    return texts
+    return pair

@@ -17,6 +17,7 @@ tokens does well where words are replaced or dropped, since it counts them; so l
 tokens themselves tell stand beside.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -29,6 +30,8 @@ from scipy.stats import rankdata
 
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
+from bottomup.corpus.cleaning import cleaned
+from bottomup.corpus.sources.files import lines
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import COSINE
@@ -61,26 +64,25 @@ class Pairs(NamedTuple):
     numbers: np.ndarray
 
 
-def ratings(file: Path) -> list[tuple[str, str, float]]:
-    """Two sentences and how alike people find them, from a file of lines with three columns between
-    tabs.
+def ratings(file: Path, language: str) -> list[tuple[str, str, float]]:
+    """Two sentences, as from `corpus.cleaning.cleaned`, and how alike people find them, from a file
+    of lines with three columns between tabs.
 
     Raises UserError if a line has others, or there is none.
     """
     pairs = []
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(lines(file), 1):
         try:
-            a, b, score = line.split("\t")
+            *sides, score = line.split("\t")
+            a, b = (cleaned(side, language) for side in sides)
             pairs.append((a, b, float(score)))
         except ValueError:
+            pairs.append(("", "", math.nan))
+        if not (all(pairs[-1][:2]) and math.isfinite(pairs[-1][2])):
             raise UserError(
                 f"{file}, line {number}: found {line[:80]!r}; allowed: two sentences and a number, "
                 "with tabs between them; mend measures.bertscore.ratings"
-            ) from None
-    if not pairs:
-        raise UserError(
-            f"{file} has no ratings; mend it, or set measures.bertscore.ratings to null"
-        )
+            )
     return pairs
 
 

@@ -37,8 +37,9 @@ def answered(pairs: pd.DataFrame, tokenizer: Tokenizer, reader: Reader) -> pd.Da
     """
     scores = []
     for side in ("good", "bad"):
-        texts, places = zip(*spans(pairs[side].tolist(), tokenizer), strict=True)
-        tokens = encode(reader.tokenizer, [*texts], [*places], reader.max_length).tokens
+        texts = pairs[side].tolist()
+        places = [places for _, places in spans(texts, tokenizer)]
+        tokens = encode(reader.tokenizer, texts, places, reader.max_length).tokens
         asked = of_sentences(tokens, reader.causal)
         scores.append(reader.log_probabilities(tokens, asked))
     return pairs.assign(is_right=preferred(*scores))

@@ -39,12 +39,13 @@ def words_of(
     """The words of a sentence that a subject sees, as they are written, and its representations of
     them at each layer, `[n_words, d_model]`: those of their last sub-words.
 
+    sentence: as from `corpus.cleaning.cleaned`.
     tokenizer: the one whose words they are; None for the subject's own.
     """
     own = load_tokenizer(tokenizer) if tokenizer else subject.tokenizer
     assert isinstance(own, Tokenizer)  # a run's; with checkpoints comes one whose words they are
     [(text, places)] = spans([sentence], own)
-    read = encode(subject.tokenizer, [text], [places], subject.max_length)
+    read = encode(subject.tokenizer, [sentence], [places], subject.max_length)
     ids = torch.from_numpy(np.asarray(read.tokens.ids, dtype=np.int64))[None]
     layers = subject.hidden_states(ids, lengths=torch.tensor([ids.shape[1]]))
     seen = np.flatnonzero(read.last != NO_WORD)

@@ -6,19 +6,26 @@ asked for with the same seed.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bottomup.core.settings import File, Section, Seed, key
 from bottomup.tables import Table, with_first_steps
 
 if TYPE_CHECKING:
+    from bottomup.plan.slices import Slices
     from bottomup.subjects.seen import Seen
+
+
+def options(slices: "Slices", of: Any) -> dict:
+    return {**dict(slices.study.measures.bertscore), "language": slices.languages["source"]}
+
 
 TABLE = Table(
     "run",
     reads=("model", "held_out", "pairs", "ratings"),
     sees="subjects",
     parts=with_first_steps,
+    options=options,
     memory=(1500, 30, 8),
     minutes=(30, 1),
     batch_tokens=2048,
@@ -30,7 +37,7 @@ TABLE = Table(
 )
 
 
-class Settings(Section):
+class Keys(Section):
     """How well BERTScore by a layer tells how alike two sentences are."""
 
     sentences: int = key(
@@ -45,6 +52,12 @@ class Settings(Section):
         "with tabs between them",
         default=None,
     )
+
+
+class Settings(Keys):
+    """Also the language of what people rated."""
+
+    language: str
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
@@ -65,5 +78,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     translations = [*map(unmarked, pairs["target"].iloc[some])] if "target" in pairs else None
     of_blocks = blocks[some], n_blocks(blocks), settings.seed
     read = seen.batch_tokens, device()
-    of_people = [pair for file in seen.paths("ratings") for pair in ratings(file)]
+    of_people = [
+        pair for file in seen.paths("ratings") for pair in ratings(file, settings.language)
+    ]
     return bertscore(seen.subject, text.select(some), translations, *of_blocks, *read, of_people)

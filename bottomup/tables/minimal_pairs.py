@@ -34,7 +34,8 @@ def options(slices: "Slices", of: Any) -> dict:
     folder = keys.folder
     assert folder is not None  # or there is no such job
     pairs = slices.content(lambda: map(str, files_in(folder)))
-    return {"run": slices.run(of), **dict(keys), "content": pairs}
+    language = slices.languages["source"]
+    return {"run": slices.run(of), **dict(keys), "content": pairs, "language": language}
 
 
 TABLE = Table(
@@ -77,10 +78,11 @@ class Keys(Section):
 
 
 class Settings(Keys):
-    """Also the model's objective, and a digest of the pairs."""
+    """Also the model's objective, a digest of the pairs, and their language."""
 
     run: Trained
     content: str
+    language: str
 
 
 def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
@@ -100,7 +102,9 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     assert settings.folder is not None  # or there is no such job
     tokenizer = load_tokenizer(seen.needed("word_tokenizer"))
     train = TokenFile.load(seen.needed("train").parent)
-    some = minimal_pairs.drawn(load(settings.folder), settings.pairs, settings.seed)
+    some = minimal_pairs.drawn(
+        load(settings.folder, settings.language), settings.pairs, settings.seed
+    )
     readers = {MODEL: model, NGRAMS: of_ngrams(train, tokenizer)}
     parts = [
         {"by": by, **row}

@@ -4,7 +4,7 @@ Rows: the cosine of each two words, centered, see `bottomup.measures.sentence`. 
 through its last sub-word.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pandas as pd
 from pydantic import AfterValidator
@@ -13,6 +13,7 @@ from bottomup.core.settings import Section, key
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
+    from bottomup.plan.slices import Slices
     from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
 
@@ -30,11 +31,16 @@ def first_of_all(subjects: "Subjects") -> list[str]:
     return subjects.first_runs(subjects.looked_at)
 
 
+def options(slices: "Slices", of: Any) -> dict:
+    return {**dict(slices.study.measures.sentence), "language": slices.languages["source"]}
+
+
 TABLE = Table(
     "run",
     reads=("model", "views", "written"),
     sees="subjects",
     parts=first_of_all,
+    options=options,
     writes=("csv",),
     memory=(1000, 0.5, 4),
     minutes=(10, 0.01),
@@ -50,7 +56,7 @@ def of_words(text: str) -> str:
     return text
 
 
-class Settings(Section):
+class Keys(Section):
     """The words of one sentence against each other, for the first seed."""
 
     text: Annotated[str, AfterValidator(of_words)] = key(
@@ -60,15 +66,23 @@ class Settings(Section):
     )
 
 
+class Settings(Keys):
+    """Also the language of the sentence."""
+
+    language: str
+
+
 def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     import numpy as np
 
     from bottomup.core.files.arrays import load_array
+    from bottomup.corpus.cleaning import cleaned
     from bottomup.measures.sentence import against_each_other, words_of
     from bottomup.views.values import mean_and_deviation
 
     written = seen.paths("written")  # the text, and the tokenizer whose words all subjects see
-    words, layers = words_of(seen.subject, settings.text, written[1] if written else None)
+    text = cleaned(settings.text, settings.language)
+    words, layers = words_of(seen.subject, text, written[1] if written else None)
     views = load_array(seen.needed("views"), mapped=True)
     seen_words = np.flatnonzero(~np.isnan(views[0, :, 0]))  # words that this subject sees
     centers = [mean_and_deviation(view[seen_words])[0] for view in views]

@@ -1,3 +1,4 @@
+import gzip
 from collections import Counter
 
 import numpy as np
@@ -10,6 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from bottomup.core.errors import UserError
 from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.segmentation import MARK, marked
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
@@ -262,7 +264,7 @@ def test_rated_pairs_are_read_and_dealt_to_blocks_in_turn(tmp_path):
         a, b = f"w{10 + i} w9 w8 w7", f"w{10 + i} w9 w{30 + i} {'w7' if i % 3 else 'w5'}"
         lines.append(f"{a}\t{b}\t{i % 3}.5")
     (tmp_path / "rated.tsv").write_text("\n".join(lines))
-    of_people = measure_of.ratings(tmp_path / "rated.tsv")
+    of_people = measure_of.ratings(tmp_path / "rated.tsv", "en")
     assert of_people[4] == ("w14 w9 w8 w7", "w14 w9 w34 w7", 1.5)
     text, blocks = text_of(4), np.zeros(4, dtype=int)
     rows = measure_of.bertscore(subject, text, None, blocks, 5, 1, 200, of_people=of_people)
@@ -274,14 +276,16 @@ def test_rated_pairs_are_read_and_dealt_to_blocks_in_turn(tmp_path):
     assert row["without"][1] == pytest.approx(spearmanr(alike[kept], scores[kept]).statistic)
 
 
-@pytest.mark.parametrize("line", ["one\ttwo", "one\ttwo\tthree", "a\tb\t1\t2", ""])
+@pytest.mark.parametrize(
+    "line", ["one\ttwo", "one\ttwo\tthree", "a\tb\t1\t2", "", "a\tb\tnan", "a\t \t1"]
+)
 def test_a_line_that_is_no_rating(tmp_path, line):
     (tmp_path / "rated.tsv").write_text(f"a\tb\t3\n{line}\n")
     with pytest.raises(UserError, match="allowed: two sentences and a number") as raised:
-        measure_of.ratings(tmp_path / "rated.tsv")
+        measure_of.ratings(tmp_path / "rated.tsv", "en")
     (tmp_path / "nothing.tsv").touch()
-    with pytest.raises(UserError, match="has no ratings; mend it, or set"):
-        measure_of.ratings(tmp_path / "nothing.tsv")
+    with pytest.raises(UserError, match=r"nothing\.tsv is empty"):
+        measure_of.ratings(tmp_path / "nothing.tsv", "en")
     assert "line 2: found" in str(raised.value) and "\n" not in str(raised.value)
 
 
@@ -304,7 +308,7 @@ def test_the_program_measures_a_run(measure, corpus_files, tmp_path, languages):
     measure(
         "bertscore",
         {"objective": "lm", "seed": 1},
-        {"sentences": 100, "seed": 1},
+        {"sentences": 100, "seed": 1, "language": "en"},
         model=tmp_path / "model",
         text=corpus_files.tokens / "test.source",
         blocks=corpus_files.blocks("test"),
@@ -331,7 +335,7 @@ def test_a_checkpoint_reads_its_own_tokens(measure, tmp_path):
     measure(
         "bertscore",
         {"objective": "bert", "seed": 0},
-        {"sentences": 100, "seed": 1},
+        {"sentences": 100, "seed": 1, "language": "en"},
         model=families.save(families.FAMILIES["bert"], tmp_path / "model"),
         text=tmp_path / "test.parquet",
         blocks=tmp_path / "blocks.npy",
@@ -345,3 +349,16 @@ def test_a_checkpoint_reads_its_own_tokens(measure, tmp_path):
     graded = table["pairs"] != "translation"
     assert (table.loc[graded, "n"] == 12).all() and table.loc[~graded, "n"].between(6, 12).all()
     assert set(table["layer"]) == {*range(families.LAYERS + 1)}
+
+
+def test_rated_sentences_are_lines_as_elsewhere(tmp_path):
+    """A file with a mark of its encoding; compressed; with a line break that ends no line; and in
+    words where these have no spaces between them."""
+    text = "\ufeff请单击“文件”\u2028菜单。\t菜单\t2\r\n".encode()
+    (tmp_path / "rated.tsv").write_bytes(gzip.compress(text))
+    [(a, b, score)] = measure_of.ratings(tmp_path / "rated.tsv", "zh")
+    assert (a, b, score) == (marked("请单击“文件” 菜单。", "zh"), "菜单", 2)
+    assert MARK in a
+    (tmp_path / "rated.tsv").write_bytes("é\tb\t1\n".encode("latin-1"))
+    with pytest.raises(UserError, match="line 1 is not UTF-8"):
+        measure_of.ratings(tmp_path / "rated.tsv", "en")

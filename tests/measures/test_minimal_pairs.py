@@ -10,7 +10,9 @@ import torch
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.corpus import bpe
 from bottomup.corpus.minimal_pairs import load
+from bottomup.corpus.segmentation import marked
 from bottomup.measures.minimal_pairs import answered, drawn, rows
 from bottomup.tables.minimal_pairs import COLUMNS
 from bottomup.training.run import save
@@ -39,7 +41,7 @@ def write(folder, **n):
 
 
 def test_all_files_of_a_folder_are_read(tmp_path):
-    found = load(write(tmp_path))
+    found = load(write(tmp_path), "en")
     assert list(found) == ["phenomenon", "set", "good", "bad"] and len(found) == 90
     assert found.iloc[1].tolist() == [
         *("number", "nouns", "the file nouns x is open", "the file nouns open"),
@@ -56,18 +58,27 @@ def test_all_files_of_a_folder_are_read(tmp_path):
             '{"UID": "a", "linguistics_term": "b", "sentence_good": "c", "sentence_bad": " "}',
             "needs text for each of",
         ),
+        (
+            '{"UID": "a", "linguistics_term": "b", "sentence_good": "c", "sentence_bad": "\u200b"}',
+            "needs text for each of",
+        ),
+        (
+            '{"UID": "a", "linguistics_term": "b", "sentence_good": "c", "sentence_bad":"\\ud83d"}',
+            "surrogates not allowed",
+        ),
+        ("[" * 10**5, "is not JSON"),
     ],
 )
 def test_what_is_no_pair_is_named(tmp_path, line, wrong):
     path = write(tmp_path) / "verbs.jsonl"
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(UserError, match=r"verbs\.jsonl, line 31: ") as raised:
-        load(tmp_path)
+        load(tmp_path, "en")
     assert wrong in str(raised.value)
 
 
 def test_fewer_pairs_are_some_of_more(tmp_path):
-    pairs = load(write(tmp_path, words=5)).reset_index(names="row")
+    pairs = load(write(tmp_path, words=5), "en").reset_index(names="row")
     few, many = (drawn(pairs, most, 1) for most in (8, 20))
     assert few["set"].value_counts().to_dict() == {"verbs": 8, "nouns": 8, "words": 5}
     assert set(few["row"]) < set(many["row"])
@@ -77,7 +88,7 @@ def test_fewer_pairs_are_some_of_more(tmp_path):
 
 
 def test_who_prefers_long_sentences_is_right_and_ties_count_half(tmp_path):
-    pairs = drawn(load(write(tmp_path)), 30, 1)
+    pairs = drawn(load(write(tmp_path), "en"), 30, 1)
     tokenizer = learned(["the file verbs nouns words x is open"])
     for score, expected in ((len, 1), (lambda text: -len(text), 0), (lambda text: 0.0, 0.5)):
         reader, _ = fake(tokenizer, score)
@@ -124,7 +135,7 @@ def test_the_program(name, measure, tmp_path):
     (tmp_path / "pairs").mkdir()
     folder, table = write(tmp_path / "pairs"), tmp_path / "minimal_pairs.csv"
     run = {"objective": name, "seed": 1}
-    options = {"folder": str(folder), "pairs": 7, "seed": 2, "content": ""}
+    options = {"folder": str(folder), "pairs": 7, "seed": 2, "content": "", "language": "en"}
     options |= {"run": run | {"module": name, "options": {}}}
     files = {"word_tokenizer": path, "train": tmp_path / "train.source"}
     measure("minimal_pairs", run, options, model=tmp_path / "model", table=table, **files)
@@ -143,8 +154,21 @@ def test_the_program(name, measure, tmp_path):
             logits = read.head(read(ids))[0, :-1].log_softmax(-1)
         return logits[torch.arange(len(logits)), ids[0, 1:]].double().sum()
 
-    some = drawn(load(folder), 7, 2)
+    some = drawn(load(folder, "en"), 7, 2)
     right = [log_probability(a) > log_probability(b) for a, b in some[["good", "bad"]].to_numpy()]
     expected = some.assign(right=np.array(right, dtype=float)).groupby("set")["right"].mean()
     assert by["model", "order"] == pytest.approx(expected["words"])
     assert by["model", "all"] == pytest.approx(expected.mean())
+
+
+def test_pairs_are_read_as_the_text_of_training_is(tmp_path):
+    """Without what cleaning takes out, and in words where these have no spaces between them."""
+    good, bad = "请单击“文件”菜单。", "请文件“单击”菜单。"
+    record = {"sentence_good": f"\ufeff {good}\r", "sentence_bad": bad, "UID": "a"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record | {"linguistics_term": "b"}) + "\n")
+    [(_, _, *texts)] = load(tmp_path, "zh").to_numpy()
+    assert texts == [marked(good, "zh"), marked(bad, "zh")]
+    tokenizer = bpe.learn([texts], 20, True, "zh")
+    reader, read = fake(tokenizer, len)
+    answered(drawn(load(tmp_path, "zh"), 9, 1), tokenizer, reader)
+    assert [ids.tolist() for ids, _ in read] == [tokenizer.encode(t).ids for t in texts]

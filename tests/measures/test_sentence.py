@@ -86,7 +86,12 @@ def test_a_word_of_a_run_is_seen_through_its_last_subword(run):
 def test_the_program_centers_by_the_mean_of_the_views(measure, run):
     files = {"model": run / "model", "views": run / "views.npy"}
     files |= {"occurrences": run / "occurrences.parquet", "table": run / "lm-1.csv"}
-    measure("sentence", {"objective": "lm", "seed": 1}, {"text": "old kings eat"}, **files)
+    measure(
+        "sentence",
+        {"objective": "lm", "seed": 1},
+        {"text": "old kings eat", "language": "en"},
+        **files,
+    )
     table = pd.read_csv(run / "lm-1.csv")
     assert list(table)[:2] == ["objective", "seed"] and len(table) == 3 * 3 * 3
     _, layers = words_of(subjects.load(run / "model"), "old kings eat", None)
