@@ -13,7 +13,8 @@ log = logging.getLogger(__name__)
 def below(folder: Path, pattern: str = "*") -> list[Path]:
     """The files in a folder and in those below it whose names fit a pattern, in order.
 
-    A link to a folder counts as one, unless it leads to a folder that it is in.
+    A link to a folder counts as one, unless it leads to a folder that it is in. Hidden files and
+    folders, whose names begin with a period, are of programs: they hold copies, or no text at all.
     """
     return sorted(path for path in _all(folder, ()) if fnmatchcase(path.name, pattern))
 
@@ -24,7 +25,7 @@ def _all(folder: Path, above: tuple[str, ...]) -> Iterator[Path]:
     if not os.access(folder, os.R_OK | os.X_OK):
         log.warning("%s may not be read, and its files are left out", folder)
         return
-    for name in os.listdir(folder):
+    for name in (name for name in os.listdir(folder) if not name.startswith(".")):
         path = folder / name
         if not _is_utf8(name):
             log.warning("%r is left out, since its name is not UTF-8; rename it", str(path))

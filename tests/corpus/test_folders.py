@@ -60,6 +60,16 @@ def test_a_file_counts_once_and_by_a_path_that_is_no_link_if_it_has_one(folder, 
     ]
 
 
+def test_hidden_files_and_folders_are_none_of_ones_own(folder):
+    """What editors, notebooks and systems leave beside a file; a linked one may be anywhere."""
+    before = below(folder, "*.txt")
+    for path in (folder / "._own.txt", folder / "a/.~first.txt", folder / ".checkpoints/own.txt"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"\0\5\x16\7")
+    assert below(folder, "*.txt") == before
+    assert below(folder / ".checkpoints") == [folder / ".checkpoints/own.txt"], "if it is named"
+
+
 def test_what_may_not_be_read_is_said(folder, monkeypatch, caplog):
     """Folders that cannot be listed, or entered, and names in another encoding."""
     monkeypatch.setattr(folders.os, "access", lambda path, mode: Path(path).name != "a")
