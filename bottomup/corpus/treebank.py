@@ -4,6 +4,7 @@ A token of the text may stand for several words of the tree (German zum for zu d
 enhanced dependencies are skipped.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -101,7 +102,8 @@ def _tree(block: list[str], where: str) -> TokenList:
                 "separated by tabs; mend it"
             )
     try:
-        [tree] = conllu.parse("\n".join(block))
+        # The library would end a field at two blanks, too; in text, cleaning joins them.
+        [tree] = conllu.parse("\n".join(re.sub(" {2,}", " ", line) for line in block))
     except ParseException as error:
         raise UserError(f"{where}: is not CoNLL-U ({error}); mend it") from error
     return tree

@@ -42,6 +42,21 @@ def test_a_sentence_that_the_cleaning_would_change_is_left_out(tmp_path):
     assert [one.name for one in read(tmp_path, **files)] == ["guide-1", "guide-2", "a-1"]
 
 
+def test_blanks_in_a_field_end_no_field(tmp_path):
+    """Fields of CoNLL-U stand between tabs, whatever is in them."""
+    plain = treebank_in(tmp_path / "plain", a=GUIDE)
+    odd = treebank_in(tmp_path / "odd", a=GUIDE)
+    text = (odd / "a.conllu").read_text()
+    for old, new in (
+        ("\t4:obj\tSpaceAfter=No", "\t4:obj\tGloss=a  b|SpaceAfter=No"),
+        ("well\twell", "well\ta   b"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (odd / "a.conllu").write_text(text)
+    assert sentences(files_in(odd))[0] == sentences(files_in(plain))[0]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
