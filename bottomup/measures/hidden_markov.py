@@ -119,9 +119,10 @@ def known(
 
 
 def _backwards(of: Language) -> np.ndarray:
-    """How probable each state is before a row's state."""
-    joint = of.start[:, None] * of.transition
-    return _normal(joint.T)
+    """How probable each state is before a row's state; 0 before one that is never reached."""
+    joint = (of.start[:, None] * of.transition).T
+    reached = joint.sum(1, keepdims=True)
+    return np.divide(joint, reached, out=np.zeros_like(joint), where=reached > 0)
 
 
 def things(

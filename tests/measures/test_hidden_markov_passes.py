@@ -61,6 +61,22 @@ def test_what_is_known_is_the_share_of_all_sentences(knows, channel, read):
         assert {name: some[0, place - 1] for name, some in found.items()} == pytest.approx(right)
 
 
+def test_a_state_that_is_never_reached_says_nothing():
+    """As if the language did not have it."""
+    transition, emission = np.zeros((4, 4)), np.full((4, 3), 1 / 3)
+    transition[:3, :3], transition[3, 0], emission[:3] = ROUND, 1, TINY.emission
+    more = Language(transition, emission, TINY.recoding, TINY.lengths)
+    more.__dict__["start"] = np.append(TINY.start, 0.0)
+    read, states = np.array([[2, 0, 1, 2]]), np.array([[0, 1, 2, 0]])
+    for knows in ("word", "left", "both"):
+        found, expected = (
+            hidden_markov.known(of, states, read, read, Channel(), knows) for of in (more, TINY)
+        )
+        assert {name: some[0].tolist() for name, some in found.items()} == {
+            name: pytest.approx(some[0].tolist()) for name, some in expected.items()
+        }
+
+
 def test_what_is_the_case_and_how_probable_it_is_without_the_sentence():
     z, x, share = every(4)
     words, states = np.array([[2, 0, 1, 2]]), np.array([[0, 1, 2, 0]])
