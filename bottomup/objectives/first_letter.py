@@ -1,5 +1,6 @@
 """Masked prediction of a token's first letter (Alajrami and Aletras 2022, arXiv 2203.10415)."""
 
+import unicodedata
 from dataclasses import replace
 from string import ascii_lowercase
 
@@ -44,9 +45,11 @@ class Objective(OfTypes):
 
 def first(token: str) -> int:
     """The class of a token by its first character, 0 to 28."""
-    character = token[:1].lower()
+    character = token.lower()[:1]  # of İ, an i and its dot
     if not character or character.isspace():
         return OTHER
     if character in ascii_lowercase:
         return ascii_lowercase.index(character)
-    return DIGIT if character.isdigit() else OTHER if character.isalnum() else PUNCTUATION
+    # Marks, too: where vowels are written so, sub-words begin with them.
+    other = unicodedata.category(character)[0] in "LMN"
+    return DIGIT if character.isdigit() else OTHER if other else PUNCTUATION

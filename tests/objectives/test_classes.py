@@ -12,6 +12,7 @@ from bottomup import objectives
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
 from bottomup.measures.quality import prediction_quality, predictions
 from bottomup.objectives import IGNORE
+from bottomup.objectives.first_letter import first
 from tests.tiny import VOCAB, initial, learned, plausible, random_text
 
 # By id; the first four are special. The letters of what follows are "t b b t - 7", and no letter.
@@ -32,6 +33,12 @@ def test_first_letters_by_hand():
     assert read.labels.tolist() == [[*LETTERS, IGNORE], [19, *[IGNORE] * 8]]
     assert read.source.tolist() == [[*[MASK] * 8, EOS], [MASK, EOS, *[PAD] * 7]]
     assert read.target is None
+
+
+def test_first_letters_of_other_scripts():
+    """By hand: an i; others that are no letters from a to z; a digit; and punctuation."""
+    classes = {"İzin": 8, "ी": 28, "\u05b8": 28, "文": 28, "½": 28, "٣": 27, "。": 26, "😀": 26}
+    assert {token: first(token) for token in classes} == classes
 
 
 def test_random_labels_are_drawn_once_for_each_type():
