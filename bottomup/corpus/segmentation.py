@@ -6,6 +6,8 @@ that counts, compares, cuts or annotates words then goes by them. Text that is s
 by another model has none.
 """
 
+import unicodedata
+
 from icu4py.breakers import WordBreaker
 from tokenizers import Tokenizer
 
@@ -14,6 +16,12 @@ from bottomup.core.languages import script
 MARK = "\u200b"
 # Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan; of the last one, syllables.
 UNSPACED = frozenset(["Hans", "Hant", "Jpan", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"])
+
+# What letters have inside their words: marks, such as the vowels of Hindi and the points of Hebrew,
+# and joiners. Python takes them for the end of a word.
+INNER = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
+INNER += "\u200c\u200d"
+WORD = rf"\w[\w{INNER}]*"  # without punctuation; a mark after a sign, as in some emoji, is no word
 
 
 def base(language: str) -> str:

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import unicodedata
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import SIDES
 from bottomup.corpus.losses import SHOWN, UNIT, Loss, carried, tell, worst
 from bottomup.corpus.packing import packed
-from bottomup.corpus.segmentation import unmarked, words
+from bottomup.corpus.segmentation import WORD, unmarked, words
 
 SPLITS = ["train", "dev", "test"]
 # What to do where there are fewer documents than splits.
@@ -22,10 +21,7 @@ DOCUMENTS = (
 # Longer sentences are compared only as a whole: leaving out each word costs the square of their
 # length.
 MAX_SHORTENED = 500
-# Python takes marks, such as the vowels of Hindi, for the end of a word. One after a sign, as in
-# some emoji, is no word.
-_MARKS = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
-_WORD = re.compile(rf"\w[\w{_MARKS}]*")
+_WORD = re.compile(WORD)
 
 
 def split(
@@ -131,9 +127,10 @@ def _tell(pairs: pd.DataFrame, drawn: dict, fresh: dict, similar: np.ndarray) ->
 def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
     """Which held-out sentences are near-duplicates of a training sentence: bool `[n_held_out]`.
 
-    Two sentences are near-duplicates if leaving out at most one word of each makes them equal.
-    Words are compared without case and punctuation, and all numbers count as equal. Sentences of
-    more than `MAX_SHORTENED` words must be equal as they are.
+    Two sentences are near-duplicates if leaving out at most one word of each makes them equal, and
+    some word is left. Words are compared without case and punctuation, and all numbers count as
+    equal. Sentences of more than `MAX_SHORTENED` words must be equal as they are, and so must those
+    of signs alone.
     """
     parts = [_shortened(text) for text in held_out]
     known = set().union(*parts)
@@ -143,8 +140,8 @@ def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
 
 def _shortened(text: str) -> set[tuple[str, ...]]:
     """The words of a sentence, and what is left of them without each word."""
-    sentence = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold())))
-    if len(sentence) > MAX_SHORTENED:
+    sentence = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold()))) or (text,)
+    if not 1 < len(sentence) <= MAX_SHORTENED:
         return {sentence}
     return {sentence, *(sentence[:place] + sentence[place + 1 :] for place in range(len(sentence)))}
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
+from bottomup.corpus.segmentation import INNER, MARK, WORD
 from bottomup.heads.trace import trace
 from bottomup.subjects import Subject
 from bottomup.subjects.runs import Run
@@ -19,7 +20,7 @@ from bottomup.subjects.words import encode
 if TYPE_CHECKING:
     from bottomup.subjects.slow import SlowTokenizer
 
-WORDS = r"\w+|[^\w\s]"  # words and punctuation marks
+WORDS = rf"{WORD}|[^\w\s{INNER}{MARK}]"  # words and punctuation marks
 SHORT = (5, 10)  # the fewest and the most words of a short sentence
 START = "<start>"  # the zero vector that a decoder reads first
 

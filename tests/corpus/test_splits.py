@@ -184,8 +184,27 @@ def test_marks_belong_to_their_words():
     longer = pd.Series(["मेरा हिन्दुस्तानी दिन बड़ा है"])
     assert near(pd.Series(["मेरा दिन बड़ा है"]), longer).tolist() == [True]
     assert near(pd.Series(["दिन में काम"]), pd.Series(["दान मे किमी"])).tolist() == [False]
+    # Joiners, as in Persian: one word of three is another.
+    texts = pd.Series(["من می\u200cروم خانه"]), pd.Series(["من نمی\u200cآیم خانه"])
+    assert near(*texts).tolist() == [True]
     # How an emoji is to look is no word.
     assert near(pd.Series(["I ❤\ufe0f you all"]), pd.Series(["I like you all"])).tolist() == [True]
+
+
+ONE_WORD = {
+    "other words": ("Yes.", "No!", False),
+    "the word again": ("Yes.", "YES!", True),
+    "with another": ("Yes.", "Yes, sir.", True),
+    "other signs": ("😀 😀", "😡 😡", False),
+    "signs again": ("😀 😀", "😀 😀", True),
+    "signs and a word": ("? !", "Yes.", False),
+}
+
+
+@pytest.mark.parametrize(("text", "trained", "alike"), ONE_WORD.values(), ids=ONE_WORD)
+def test_some_word_is_left(text, trained, alike):
+    for one, other in ((text, trained), (trained, text)):
+        assert near(pd.Series([one]), pd.Series([other])).tolist() == [alike]
 
 
 def test_long_sentences_are_compared_as_a_whole():
@@ -231,7 +250,15 @@ def in_common(a, b):
 def near_by_hand(held_out, training):
     """Each is compared with each: what both have in common is at most a word less than either."""
     a, b = ([words_by_hand(text) for text in texts] for texts in (held_out, training))
-    return [any(in_common(x, y) >= max(len(x), len(y)) - 1 for y in b) for x in a]
+    texts = [*held_out], [*training]
+
+    def alike(i, j):
+        x, y = a[i], b[j]
+        if not (x or y):
+            return texts[0][i] == texts[1][j]
+        return in_common(x, y) >= max(len(x) - 1, len(y) - 1, 1)
+
+    return [any(alike(i, j) for j in range(len(b))) for i in range(len(a))]
 
 
 @pytest.mark.parametrize(("longest", "n"), [(2, 3), (4, 10), (6, 30), (8, 40)])

@@ -8,6 +8,7 @@ from tokenizers import Tokenizer
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
+from bottomup.corpus.segmentation import marked
 from bottomup.heads.attention import START, attention, short, weight_rows
 from bottomup.tables.attention import COLUMNS
 from bottomup.training.run import save
@@ -19,6 +20,25 @@ SENTENCES = pd.Series(
     + [" ".join("abcdefghijk"), "a second one that fits ."]
     + ["one of the many that fit"] * 2
 )
+
+# Counted by hand; of 5 to 10 words and signs a sentence is short.
+COUNTED = {
+    "marks: six words and a sign": ["हिन्दी में लिखिए और पढ़िए भी।", True],
+    "marks: three and a sign": ["हिन्दी में लिखिए।", False],
+    "points: five": ["בְּרֵאשִׁית בָּרָא אֱלֹהִים אֵת הַשָּׁמַיִם", True],
+    "points: two": ["בְּרֵאשִׁית בָּרָא", False],
+    "joiners: four": ["من می\u200cروم خانه\u200cی آن\u200cها", False],
+    "no spaces: four and three": [marked("请单击“文件”菜单。", "zh"), True],
+    "no spaces: six and five": [marked("请单击“文件”菜单的“保存”。", "zh"), False],
+    "no spaces: two": [marked("文件菜单", "zh"), False],
+    "no spaces: three": [marked("文件菜单按钮", "zh"), False],
+}
+
+
+@pytest.mark.parametrize(("sentence", "fits"), COUNTED.values(), ids=COUNTED)
+def test_marks_and_joiners_are_no_words(sentence, fits):
+    sentences = pd.Series([SENTENCES[1], sentence])
+    assert short(sentences, 2, seed=1).tolist() == ([0, 1] if fits else [0])
 
 
 def test_short_sentences_are_different_and_of_some_words():
