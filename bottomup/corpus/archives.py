@@ -35,6 +35,8 @@ _COMPRESSIONS: dict[bytes, Callable[[], _Decompressor]] = {
     b"\xfd7zXZ\x00": lzma.LZMADecompressor,
     b"BZh": bz2.BZ2Decompressor,
     b"\x28\xb5\x2f\xfd": lambda: zstandard.ZstdDecompressor().decompressobj(),
+    # A frame to skip, with which pzstd begins.
+    b"\x50\x2a\x4d\x18": lambda: zstandard.ZstdDecompressor().decompressobj(),
 }
 BROKEN = (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError, tarfile.TarError)
 _AR_MAGIC = b"!<arch>\n"

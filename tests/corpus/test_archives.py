@@ -119,6 +119,16 @@ def test_a_tar_archive_whose_header_is_broken_or_missing_is_not_at_its_end():
             read(damaged)
 
 
+def test_frames_to_skip_before_each_stream():
+    """As pzstd writes them: how large the stream is that follows (RFC 8878, 3.1.2)."""
+    parts = [b"eins\n" * 99, b"zwei\n"]
+    streams = [zstandard.ZstdCompressor().compress(part) for part in parts]
+    sizes = [len(stream).to_bytes(4, "little") for stream in streams]
+    skipped = [b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + size for size in sizes]
+    packed = b"".join(frame for pair in zip(skipped, streams, strict=True) for frame in pair)
+    assert decompressed(io.BytesIO(packed)).read() == b"".join(parts)
+
+
 @pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz", ".zst"])
 def test_streams_one_after_the_other_are_one(compression):
     """As pigz, pzstd and `cat` make them; a cut or an end that is none is an error."""
