@@ -37,7 +37,7 @@ def spaced(language: str) -> bool:
 def marked(text: str, language: str) -> str:
     """The text with a mark before each word that follows another one without a space.
 
-    Punctuation stays with what is before it, as where words have spaces. What is in ASCII on both
+    Punctuation stays with what is before it, as where words have spaces. What is Latin on both
     sides, as in `file-name`, stays together. Text in a language with spaces stays as it is.
 
     >>> marked("请单击“文件”菜单。", "zh").split(MARK)
@@ -48,7 +48,8 @@ def marked(text: str, language: str) -> str:
     parts: list[str] = []
     for part in WordBreaker(text, base(language)):
         before = parts[-1][-1] if parts else " "
-        if part[0].isalnum() and not before.isspace() and not (before + part[0]).isascii():
+        latin = all(c.isascii() or "LATIN" in unicodedata.name(c, "") for c in (before, part[0]))
+        if part[0].isalnum() and not before.isspace() and not latin:
             parts.append(MARK)
         parts.append(part)
     return "".join(parts)

@@ -78,6 +78,7 @@ def test_any_mixture_of_characters_comes_back(mixture, language):
 WORDS = [  # checked by hand
     ("zh", "请单击“文件”菜单。", ["请", "单击“", "文件”", "菜单。"]),
     ("zh", "打开 file-name.txt 文件", ["打开", "file-name.txt", "文件"]),
+    ("nan", "Bân-lâm-ōe ê lâng", ["Bân-lâm-ōe", "ê", "lâng"]),
     ("ja", "ファイルを開きます。", ["ファイル", "を", "開き", "ます。"]),
     ("th", "ภาษาไทย 5 คน", ["ภาษา", "ไทย", "5", "คน"]),
     ("bo", "བོད་སྐད་ཡིན།", ["བོད་", "སྐད་", "ཡིན།"]),
