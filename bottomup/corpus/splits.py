@@ -1,6 +1,7 @@
 """Train, dev and test splits by document."""
 
 import hashlib
+import logging
 import re
 
 import numpy as np
@@ -11,6 +12,8 @@ from bottomup.corpus.cleaning import SIDES
 from bottomup.corpus.losses import SHOWN, UNIT, Loss, carried, tell, worst
 from bottomup.corpus.packing import packed
 from bottomup.corpus.segmentation import WORD, unmarked, words
+
+log = logging.getLogger(__name__)
 
 SPLITS = ["train", "dev", "test"]
 # What to do where there are fewer documents than splits.
@@ -52,7 +55,8 @@ def split(
     of what was drawn says so.
 
     Raises UserError if the sizes leave no text to train on, if nothing is left of a split that
-    should have text, or if no document has two sentences to join.
+    should have text, or if no document has two sentences to join. Warns of dev and test splits of
+    more than twice their sizes.
     """
     documents, names = pd.factorize(pairs["document"])
     if packed_words is not None and len(names) == len(pairs):
@@ -76,6 +80,7 @@ def split(
         stop = max(start, int(np.searchsorted(np.cumsum(gained), size) + (size > 0)))
         drawn = (place >= start) & (place < stop)
         drawn_by[name], fresh_by[name] = drawn, drawn & fresh
+        _tell_size(name, size, gained[start:stop].astype(int))
         fresh &= ~np.isin(sentences, sentences[drawn & fresh])
         start = stop
     if not fresh_by["train"].any():
@@ -108,6 +113,17 @@ def split(
                 f"more {name}_words, or set near_duplicates to keep"
             )
     return tables, pd.DataFrame(counts)
+
+
+def _tell_size(name: str, asked: int, sizes: np.ndarray) -> None:
+    """Warn of a split of more than twice the words that are asked for; sizes: of its documents."""
+    if sizes.sum() > 2 * asked:
+        log.warning(
+            "corpus.splits.%s_words asks for %d source words, and the split has %d, since documents"
+            " stay whole: the longest has %d; if that is too much, change corpus.splits.seed, or "
+            "take text of shorter documents",
+            *(name, asked, sizes.sum(), sizes.max()),
+        )
 
 
 def _tell(pairs: pd.DataFrame, drawn: dict, fresh: dict, similar: np.ndarray) -> None:

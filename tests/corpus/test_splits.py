@@ -55,6 +55,24 @@ def test_sizes_are_reached_by_the_last_document(pairs):
     assert counts["source_words"].tolist() == [words(tables[name]) for name in SPLITS]
 
 
+def test_a_split_of_more_than_twice_its_size_says_so(caplog):
+    """As of a treebank whose files name no documents, so that each file is one."""
+    sizes = {"long": 100, "b": 4, "c": 4, "d": 4}
+    rows = [(name, f"{name} {i}", "", "o") for name, n in sizes.items() for i in range(n)]
+    pairs = pd.DataFrame(rows, columns=["document", "source", "target", "origin"])
+    said = {}
+    for seed in range(30):
+        caplog.clear()
+        tables, _ = split(pairs, **SIZES | {"seed": seed, "test_words": 8, "dev_words": 4})
+        [name] = (name for name in SPLITS if "long" in {*tables[name]["document"]})
+        said[name] = [line.partition(", since")[0] for line in caplog.messages]
+    assert said == {
+        "train": [],
+        "dev": ["corpus.splits.dev_words asks for 4 source words, and the split has 200"],
+        "test": ["corpus.splits.test_words asks for 8 source words, and the split has 200"],
+    }
+
+
 def test_repeats_are_dropped_from_train_first_and_counted(pairs):
     tables, counts = split(pairs, **SIZES)
     dropped = counts.set_index("split")["dropped_repeats"]
