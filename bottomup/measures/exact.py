@@ -95,9 +95,10 @@ def sentences(
     if n_expected - len(elements) > MOST_LOST * n_expected:
         raise UserError(
             f"exact: {n_expected - len(elements)} of {n_expected} held-out sentences of the source "
-            "were dropped, and what is exact holds for all; keep them: "
+            "were dropped or joined, and what is exact holds for all single ones; keep them: "
             "corpus.cleaning.min_words at most its `shortest`, max_words at least its `longest`, "
-            "corpus.splits.near_duplicates keep, or longer sentences, of which fewer are equal"
+            "corpus.splits.near_duplicates keep, packed_words null, or longer sentences, of which "
+            "fewer are equal"
         )
     numbers = np.full(vocab_size, OTHER)
     for number, form in enumerate(drawn.forms(options.words)):
