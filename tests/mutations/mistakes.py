@@ -189,7 +189,7 @@ MISTAKES = [
         ("Field(1.0, ge=0", "Field(0.8, ge=0"),
         ("np.where(predicted, classes, IGNORE)", "np.where(predicted, read.labels, IGNORE)"),
         (".removeprefix(WORD_START)", ""),
-        ("token[:1].lower()", "token[:1]"),
+        ("token.lower()[:1]", "token[:1]"),
         ("return DIGIT if character.isdigit()", "return DIGIT if character.isalnum()"),
         ("return OTHER + 1", "return OTHER"),
     ),
@@ -1757,7 +1757,7 @@ MISTAKES = [
         ("self.other + self.same * of_word", "self.same * of_word"),
         ('"left": posterior.left', '"left": start'),
         ("word[:, :-2]", "word[:, 2:]"),
-        ("_normal(joint.T)", "_normal(joint)"),
+        ("(of.start[:, None] * of.transition).T", "(of.start[:, None] * of.transition)"),
         ("[:, 1:].sum(1)", ".sum(1)"),
         ("most - fewest + 1", "most - fewest"),
         (
