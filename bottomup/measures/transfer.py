@@ -32,7 +32,7 @@ from bottomup.measures import jackknife
 from bottomup.measures.jackknife import UNIT
 from bottomup.measures.null import Permutations, calibrated
 from bottomup.measures.probes import given
-from bottomup.measures.similarity import debiased_cka
+from bottomup.measures.similarity import LEAST_DEBIASED, debiased_cka
 from bottomup.measures.structural_probe import last_subwords
 from bottomup.subjects.batches import side_by_side, states
 from bottomup.subjects.subject import Subject
@@ -257,7 +257,8 @@ def transfer(
       fewer than `n_needed` examples to train or to test a task has no value, and `n` is the lesser
       number.
     - cka_debiased: of the states of words before and after fine-tuning, with the columns of
-      `null.calibrated`; p_layers is about all layers of the task.
+      `null.calibrated`; p_layers is about all layers of the task. No rows where `other` has too
+      few words.
 
     text: sentences as the subject reads them, whose words are those of the tasks, in order. other:
     the sentences for CKA; blocks: of each of these. count: of blocks. rates: of the weights below
@@ -276,6 +277,9 @@ def transfer(
     def top(batch: Batch) -> Tensor:
         layers = subject.differentiable_states(batch.ids, batch.lengths)
         return means(layers[-1][batch.ends], batch.places, len(batch.examples))
+
+    if (n_other := before.shape[1]) < LEAST_DEBIASED:
+        log.info("no CKA: other sentences of these documents have %d words", n_other)
 
     for task in tasks:
         train, dev, test = (np.flatnonzero(task.parts == part) for part in range(3))
@@ -350,6 +354,8 @@ def _moved(
 ) -> Iterator[dict]:
     """The rows of CKA, as `null.calibrated` reads them."""
     names = {"task": task.name, "weights": FINE_TUNED}
+    if before.shape[1] < LEAST_DEBIASED:
+        return
     for layer, views in enumerate(zip(before, after, strict=True)):
         row = debiased_cka(*views, blocks, count, permutations)
         named = {"layer": layer, **names, "metric": row.pop("measure")}

@@ -51,13 +51,13 @@ def words_in(text, **columns):
     return words.assign(input_id=text.ids[text.words != NO_WORD], **columns)
 
 
-def measured(model, labels, of_sentences=False, text=None, **how):
+def measured(model, labels, of_sentences=False, text=None, others=40, **how):
     """By metric, weights and layer."""
     text = text or text_of()
     task = module.task_of("label", words_in(text, label=labels), of_sentences)
-    other, how = tiny.random_tokens(40, 2), HOW | how
+    other, how = tiny.random_tokens(40, 2).select(np.arange(others)), HOW | how
     how.setdefault("permutations", Permutations(31, 1))
-    blocks = np.arange(40) % COUNT
+    blocks = np.arange(others) % COUNT
     found = module.transfer(subject_of(model), text, [task], other, blocks, COUNT, **how)
     return pd.DataFrame(found).set_index(["metric", "weights", "layer"]).sort_index()
 
@@ -124,6 +124,13 @@ def test_fine_tuning_moves_layers_and_the_subject_is_left_as_it_was():
     moved = found.loc["cka_debiased", "value"].to_numpy()
     assert (moved[1:] < 0.99).all() and moved[2] < moved[0]
     assert found.loc[("accuracy", "fine_tuned", 2), "rate"] == 1e-2
+
+
+def test_without_other_sentences_how_far_layers_move_has_no_rows():
+    labels = words_in(text_of())["input_id"] % 3
+    found = measured(tiny.drawn("mlm"), labels, others=0, passes=1)
+    assert {*found.index.get_level_values("metric")} == {"accuracy"}
+    assert found["value"].notna().all()
 
 
 def test_an_untrained_run_is_what_training_from_scratch_learns(tmp_path):
@@ -277,7 +284,9 @@ def test_sentences_for_cka_are_others_of_the_documents_that_test(
     assert {*seen["blocks"]} <= {*range(6)} - {*task.blocks[task.parts < 2]}
 
 
-def test_a_checkpoint_is_fine_tuned_on_its_own_tokens(measure, tmp_path):
+@pytest.mark.parametrize(("sentences", "others"), [(5, True), (12, False)])
+def test_a_checkpoint_is_fine_tuned_on_its_own_tokens(sentences, others, measure, tmp_path):
+    """Also where the task takes all sentences, and none is left that is not the task's."""
     texts = ["w3 w4 w5 w6 w7", "w6 w7 w8 w9 w3 w4", "w8 w9 w3 w4 w5 w6"] * 4
     pairs = pd.DataFrame({"source": texts, "origin": ["help", "man"] * 6})
     pairs.to_parquet(tmp_path / "test.parquet")
@@ -292,7 +301,7 @@ def test_a_checkpoint_is_fine_tuned_on_its_own_tokens(measure, tmp_path):
     measure(
         "transfer",
         {"objective": "bert", "seed": 0},
-        {"tasks": ["tag"], "sentences": 5, "rates": [1e-3], "passes": 3, "seed": 1},
+        {"tasks": ["tag"], "sentences": sentences, "rates": [1e-3], "passes": 3, "seed": 1},
         model=families.save(families.FAMILIES["bert"], tmp_path / "model"),
         text=tmp_path / "test.parquet",
         annotation=tmp_path / "annotation.parquet",
@@ -304,4 +313,4 @@ def test_a_checkpoint_is_fine_tuned_on_its_own_tokens(measure, tmp_path):
     table = pd.read_csv(tmp_path / "table.csv")
     assert table.query("weights == 'frozen'")["layer"].tolist() == [*range(families.LAYERS + 1)]
     moved = table[table["metric"] == "cka_debiased"]
-    assert (moved["value"] < 1).any() and moved["value"].notna().all()
+    assert (moved["value"] < 1).any() == others and moved["value"].notna().all()
