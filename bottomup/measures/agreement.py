@@ -21,7 +21,7 @@ from bottomup.corpus.word_types import words_of
 from bottomup.measures import jackknife
 from bottomup.measures.log_probability import Questions, of_word
 from bottomup.measures.readers import Reader, by_sentence, of_sentences, preferred
-from bottomup.subjects.words import Span, encode
+from bottomup.subjects.words import Span, Words, encode
 
 # Penn's tags of nouns and present-tense verbs, singular and plural.
 NOUNS, VERBS = ["NN", "NNS"], ["VBZ", "VBP"]
@@ -151,11 +151,14 @@ def answered(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, score: s
     probable, 0 where the wrong one is, half at a tie.
 
     texts: all sentences. Left out are verbs that share a sub-word with something else, or are cut
-    off; and where the verb alone is scored, forms of which one has more sub-words: what begins the
-    other form is at least as probable, and masks tell how many sub-words they hide.
+    off; where the whole sentence is scored, sentences that are cut off, since the form with more
+    sub-words would cost less of what follows; and where the verb alone is scored, forms of which
+    one has more sub-words: what begins the other form is at least as probable, and masks tell how
+    many sub-words they hide.
     """
     verbs = some["word"].to_numpy()
-    sides = [read(some, texts, reader, form) for form in ("right", "wrong")]
+    both = [read(some, texts, reader, form) for form in ("right", "wrong")]
+    sides = [side.tokens for side in both]
     sizes = np.array(
         [
             [(of == verb).sum() for of, verb in zip(words, verbs, strict=True)]
@@ -164,8 +167,7 @@ def answered(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, score: s
         dtype=int,
     )
     kept = sizes.min(axis=0) > 0
-    if score == VERB:
-        kept &= sizes[0] == sizes[1]
+    kept &= sizes[0] == sizes[1] if score == VERB else ~(both[0].cut | both[1].cut)
     scores = []
     for side in sides:
         tokens = side.select(np.flatnonzero(kept))
@@ -174,12 +176,12 @@ def answered(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, score: s
     return some[kept].assign(is_right=preferred(*scores))
 
 
-def read(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, form: str) -> TokenFile:
+def read(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, form: str) -> Words:
     """The sentences of items with their form in a column, as a reader has them."""
     columns = (some[name] for name in ("sentence", "word", form))
     changed = [with_form(texts[i], word, form) for i, word, form in zip(*columns, strict=True)]
     sentences, places = [text for text, _ in changed], [places for _, places in changed]
-    return encode(reader.tokenizer, sentences, places, reader.max_length).tokens
+    return encode(reader.tokenizer, sentences, places, reader.max_length)
 
 
 def questions(tokens: TokenFile, verbs: np.ndarray, causal: bool, score: str) -> list[Questions]:

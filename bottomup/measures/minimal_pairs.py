@@ -5,6 +5,7 @@ Pairs of a set are made alike, so a set counts as a whole: accuracy of a phenome
 its sets.
 """
 
+import logging
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,6 +19,8 @@ from bottomup.measures import jackknife
 from bottomup.measures.readers import Reader, of_sentences, preferred
 from bottomup.subjects.words import encode
 
+log = logging.getLogger(__name__)
+
 ALL = "all"
 
 
@@ -30,23 +33,30 @@ def drawn(pairs: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:
 
 
 def answered(pairs: pd.DataFrame, tokenizer: Tokenizer, reader: Reader) -> pd.DataFrame:
-    """The pairs with `is_right`: 1 where the good sentence is more probable, 0 where the bad one
-    is, half at a tie.
+    """The pairs that a reader reads whole, with `is_right`: 1 where the good sentence is more
+    probable, 0 where the bad one is, half at a tie.
 
     tokenizer: of the study, whose words are hidden together.
     """
-    scores = []
-    for side in ("good", "bad"):
-        texts = pairs[side].tolist()
+    sides = []
+    for name in ("good", "bad"):
+        texts = pairs[name].tolist()
         places = [places for _, places in spans(texts, tokenizer)]
-        tokens = encode(reader.tokenizer, texts, places, reader.max_length).tokens
+        sides.append(encode(reader.tokenizer, texts, places, reader.max_length))
+    whole = ~(sides[0].cut | sides[1].cut)
+    if not whole.all():
+        log.info("%d of %d pairs are longer than is read at once", (~whole).sum(), len(whole))
+    scores = []
+    for side in sides:
+        tokens = side.tokens.select(np.flatnonzero(whole))
         asked = of_sentences(tokens, reader.causal)
         scores.append(reader.log_probabilities(tokens, asked))
-    return pairs.assign(is_right=preferred(*scores))
+    return pairs[whole].assign(is_right=preferred(*scores))
 
 
 def rows(pairs: pd.DataFrame) -> Iterator[dict]:
-    """A row for each set, each phenomenon (`set` is "all") and all of them (both are).
+    """A row for each set, each phenomenon (`set` is "all") and all of them (both are); none of no
+    pairs.
 
     accuracy: 0 to 1. n: pairs. n_sets: sets, whose mean it is.
     """
@@ -56,7 +66,8 @@ def rows(pairs: pd.DataFrame) -> Iterator[dict]:
     for phenomenon in pairs["phenomenon"].unique():
         of_it = [of for (other, _), of in sets.items() if other == phenomenon]
         yield {"phenomenon": phenomenon, "set": ALL, **accuracy(of_it)}
-    yield {"phenomenon": ALL, "set": ALL, **accuracy([*sets.values()])}
+    if sets:
+        yield {"phenomenon": ALL, "set": ALL, **accuracy([*sets.values()])}
 
 
 def accuracy(sets: list[pd.DataFrame]) -> dict:

@@ -45,21 +45,21 @@ class Words:
     first, last: the places in the sentence of each word's first and last sub-word, NO_WORD for a
         word that is not aligned, `[n_words]`, in order of the text.
     unaligned: how many words are not aligned, by reason.
-    cut: how many sentences were cut off.
+    cut: which sentences are cut off, bool `[n_sentences]`.
     """
 
     tokens: TokenFile
     first: np.ndarray
     last: np.ndarray
     unaligned: dict[str, int]
-    cut: int
+    cut: np.ndarray
 
     def not_read(self) -> Iterator[dict]:
         """Rows of a table: unit, reason, n and total. n counts words not aligned for each reason,
         or sentences cut off, out of total."""
         for reason, n in self.unaligned.items():
             yield {"unit": "word", "reason": reason, "n": n, "total": len(self.first)}
-        yield {"unit": "sentence", "reason": CUT, "n": self.cut, "total": len(self.tokens)}
+        yield {"unit": "sentence", "reason": CUT, "n": int(self.cut.sum()), "total": len(self.cut)}
 
 
 def encode(
@@ -85,7 +85,7 @@ def encode(
     shown, as_read = located(sentences, tokenizer)
     encoded: Sequence[Encoding | Encoded] = tokenizer.encode_batch(as_read)
     blank = _blank(tokenizer, (one.ids for one in encoded))
-    unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), 0
+    unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), []
     all_ids, all_words, all_added, all_first, all_last = [], [], [], [], []
     for (sentence, places), of_words, one in zip(shown, words, encoded, strict=True):
         ids, added, offsets = one.ids, one.special_tokens_mask, one.offsets
@@ -99,7 +99,7 @@ def encode(
         first, last, reasons = align(held, of_words, read)
         kept = ids[:read] + ids[len(ids) - tail :]
         unaligned.update(reasons)
-        cut += len(kept) < len(ids)
+        cut.append(len(kept) < len(ids))
         all_ids.append(kept)
         all_words.append(_word_of_each(first, last, len(kept)))
         all_added.append(added[:read] + added[len(ids) - tail :])
@@ -115,7 +115,7 @@ def encode(
         _flat(all_first),
         _flat(all_last),
         dict(unaligned),
-        cut,
+        np.array(cut, dtype=bool),
     )
 
 

@@ -335,6 +335,24 @@ def test_a_verb_beyond_what_is_read_is_left_out():
     assert not set(answered(ASKED, texts, reader, "sentence").index) & {2}
 
 
+@pytest.mark.parametrize("longer", ["right", "wrong"])
+def test_a_sentence_of_which_an_end_is_not_read_is_not_scored(longer):
+    """A reader by the number of tokens: in the same room, the form of more would push out what
+    costs more."""
+    tokenizer = learned([*["contain"] * 9, "the file is open keys are here ."], 12)
+    texts = [*spans(SENTENCES, tokenizer)]
+    some = ASKED[:1] if longer == "right" else ASKED[1:2]
+    lengths = [
+        len(tokenizer.encode(f"{subject} {form} keys .").ids)
+        for subject in ["The file" if longer == "right" else "Files"]
+        for form in ("contains", "contain")
+    ]
+    assert lengths[0] == lengths[1] + 1
+    for most, n in ((lengths[0], 1), (lengths[1], 0)):
+        reader, _ = fake(tokenizer, len, max_length=most)
+        assert len(answered(some, texts, reader, "sentence")) == n
+
+
 def test_ngrams_know_neighbors_alone(tmp_path):
     """They have read that *file* stands before *is*, and *files* before *are*."""
     texts = ["the file is new .", "the files are new .", "all files are old ."] * 4

@@ -95,6 +95,20 @@ def test_who_prefers_long_sentences_is_right_and_ties_count_half(tmp_path):
         assert (answered(pairs, tokenizer, reader)["is_right"] == expected).all()
 
 
+def test_pairs_that_are_not_read_whole_are_left_out(tmp_path):
+    pairs = drawn(load(write(tmp_path)), 30, 1)
+    tokenizer = learned(["the file verbs nouns words x is open"])
+    sides = [
+        [len(one.ids) for one in tokenizer.encode_batch([*pairs[side]])] for side in ("good", "bad")
+    ]
+    longest = np.max(sides, axis=0)
+    for most in (longest.min() - 1, longest.min(), longest.max()):
+        reader, _ = fake(tokenizer, len, max_length=int(most))
+        found = answered(pairs, tokenizer, reader)
+        assert found.index.tolist() == np.flatnonzero(longest <= most).tolist()
+        assert sum(row["n"] for row in rows(found) if row["set"] == row["phenomenon"]) == len(found)
+
+
 def test_accuracy_is_the_mean_over_sets():
     found = pd.DataFrame(
         {

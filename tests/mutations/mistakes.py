@@ -320,7 +320,7 @@ MISTAKES = [
         "subjects",
         "words.py",
         ("kept = ids[:read] + ids[len(ids) - tail :]", "kept = ids[:read]"),
-        ("cut += len(kept) < len(ids)", "cut += 1"),
+        ("cut.append(len(kept) < len(ids))", "cut.append(True)"),
         ("np.cumsum([0, *counts])", "np.cumsum([1, *counts])"),
     ),
     *of(
