@@ -85,14 +85,15 @@ class Changed(NamedTuple):
 
 def words_of(text: TokenFile) -> Iterator[tuple[np.ndarray, list[np.ndarray], np.ndarray]]:
     """Of each sentence, by their numbers in the text, the tokens before its words, those of each
-    word, and those after them. A token of no word counts as one."""
+    word, and those after them. Tokens of no word, such as spaces, go with the word after them; at
+    the end they count as one."""
     words, special = np.asarray(text.words), text.special
     for start, end in pairwise(text.offsets):
         inside = start + np.flatnonzero(~special[start:end])
         first, last = (inside[0], inside[-1] + 1) if len(inside) else (end, end)
         before, within, after = np.split(np.arange(start, end), [first - start, last - start])
         number = words[within]
-        begins = (number[1:] != number[:-1]) | (number[1:] == NO_WORD)
+        begins = (number[1:] != number[:-1]) & (number[:-1] != NO_WORD)
         parts = np.split(within, 1 + np.flatnonzero(begins)) if len(within) else []
         yield before, parts, after
 

@@ -1,3 +1,4 @@
+import re
 from itertools import chain
 from types import SimpleNamespace
 
@@ -6,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 from scipy.spatial.distance import cdist
+from transformers import ByT5Tokenizer
 
 from bottomup import objectives, subjects
 from bottomup.core.errors import UserError
@@ -17,6 +19,8 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.measures import word_order as order
 from bottomup.measures.quality import predictions
+from bottomup.subjects.slow import SlowTokenizer
+from bottomup.subjects.words import encode
 from bottomup.training.run import save
 from tests import tiny
 from tests.subjects import families
@@ -196,10 +200,24 @@ def test_words_keep_their_subwords_and_what_is_special_its_place():
         assert len(inside) and (changed.tokens[inside - 1] == changed.tokens[inside] - 1).all()
 
 
-def test_tokens_of_no_word_are_words_of_their_own():
-    arrays = np.array([5, 6, 7, 8, EOS]), np.array([0, 0, NO_WORD, NO_WORD, NO_WORD])
-    [(before, words, after)] = order.words_of(TokenFile(*arrays, np.array([0, 5])))
-    assert [[*word] for word in words] == [[0, 1], [2], [3]] and [*before, *after] == [4]
+def test_tokens_of_no_word_go_with_the_word_after_them():
+    of_words = np.array([NO_WORD, 0, 0, NO_WORD, NO_WORD, 1, 3, NO_WORD, NO_WORD, NO_WORD])
+    text = TokenFile(np.array([*range(4, 13), EOS]), of_words, np.array([0, 10]))
+    [(before, words, after)] = order.words_of(text)
+    assert [[*word] for word in words] == [[0, 1, 2], [3, 4, 5], [6], [7, 8]]
+    assert [*before, *after] == [9]
+
+
+def test_in_a_tokenizer_of_bytes_a_space_keeps_its_word():
+    sentence = "one two three four five six"
+    spans = [(word.start(), word.end()) for word in re.finditer(r"\w+", sentence)]
+    text = encode(SlowTokenizer(ByT5Tokenizer()), [sentence], [spans], None).tokens
+    assert [len(words) for _, words, _ in order.words_of(text)] == [6]
+    [space] = ByT5Tokenizer()(" ", add_special_tokens=False).input_ids
+    for arrange in order.ORDERS.values():
+        changed = order.rearranged(text, arrange, np.random.default_rng(1))
+        spaces = np.flatnonzero(changed.text.ids == space)
+        assert (changed.tokens[spaces + 1] == changed.tokens[spaces] + 1).all()
 
 
 def test_short_sentences_are_not_drawn():

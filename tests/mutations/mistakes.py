@@ -1821,7 +1821,7 @@ MISTAKES = [
         ("np.roll(some, 1)", "some"),
         ("order < min(start, end)", "order <= max(start, end)"),
         ("np.arange(n // 2, n)", "np.arange(n // 2)"),
-        ("| (number[1:] == NO_WORD)", ""),
+        ("& (number[:-1] != NO_WORD)", ""),
         ("len(words) >= LEAST", "len(words) >= 1"),
         ("np.repeat(of_words, sizes)", "np.repeat(of_words, sizes)[::-1]"),
         ("n * squares + np.bincount(types, squares)[types]", "2 * n * squares"),
