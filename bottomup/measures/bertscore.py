@@ -170,13 +170,12 @@ def translated(text: TokenFile, translations: Sequence[str], seed: int) -> Pairs
 def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
     """How many types of token two sentences share, as a share of the mean of how many each has
     (Dice), 0 to 1: `[n_sentences, n_others]`."""
-    size = 1 + max(text.ids.max(), others.ids.max())
-    sets = []
+    types, sets = np.union1d(text.ids, others.ids), []
     for some in (text, others):
         kept = ~some.special
         rows = np.repeat(np.arange(len(some)), some.lengths)[kept]
-        has = np.zeros((len(some), size), dtype=np.float32)
-        has[rows, some.ids[kept]] = 1
+        has = np.zeros((len(some), len(types)), dtype=np.float32)
+        has[rows, np.searchsorted(types, some.ids[kept])] = 1
         sets.append(has)
     a, b = sets
     return 2 * (a @ b.T) / np.maximum(a.sum(axis=1)[:, None] + b.sum(axis=1), 1)
@@ -185,7 +184,9 @@ def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
 def f_score(a: np.ndarray, b: np.ndarray) -> float:
     """BERTScore's F of two sentences, of rows of length 1 `[n_a, d]` and `[n_b, d]`: the harmonic
     mean of the mean best cosine of either's tokens, to `DIGITS`; 0 if one of these is not
-    positive."""
+    positive, or a sentence has no tokens."""
+    if not len(a) or not len(b):
+        return 0.0
     cosines = a @ b.T
     recall, precision = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
     if min(recall, precision) <= 0:

@@ -1,4 +1,5 @@
 import gzip
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -194,6 +195,16 @@ def test_sentences_with_most_tokens_in_common_and_how_alike_their_translations_a
     assert found.scores.tolist() == pytest.approx([100, np.mean(chrf)])
 
 
+def test_tokens_in_common_take_no_room_for_those_that_no_sentence_has():
+    """As of a vocabulary of 250,000, of which a text has a few."""
+    text = text_of(40)
+    rare = TokenFile(text.ids * 5000, text.words, text.offsets, text.special)
+    tracemalloc.start()
+    assert (measure_of.overlaps(rare, rare) == measure_of.overlaps(text, text)).all()
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()
+
+
 def test_of_sentences_that_are_as_near_one_is_drawn():
     ids = np.tile([4, 5, 6, EOS], 30)
     text = TokenFile(ids, np.zeros(120), np.arange(0, 121, 4))
@@ -231,6 +242,11 @@ def test_one_large_neuron_costs_no_digits():
     assert measure_of.f_score(*map(measure_of._unit, (a + large, b + large))) == pytest.approx(
         measure_of.f_score(*unit), abs=1e-15
     )
+
+
+def test_a_sentence_of_which_a_tokenizer_leaves_nothing_is_like_none():
+    rows = np.ones((3, 4))
+    assert measure_of.f_score(rows, rows[:0]) == measure_of.f_score(rows[:0], rows) == 0
 
 
 def test_what_differs_by_rounding_alone_has_no_ranks():
