@@ -48,22 +48,25 @@ def attention(
     target side; None without a decoder. As elsewhere (bottomup/heads/confidence.py), a query of a
     decoder is the token to be predicted, and its keys are the tokens before it, `START` first.
     """
-    ids, tokens = _encoded(subject.tokenizer, sentence)
+    most = subject.max_length
+    ids, tokens = _encoded(subject.tokenizer, sentence, most)
     attentions = subject.attentions(ids, lengths=torch.tensor([ids.shape[1]]))
     yield "encoder", tokens, tokens, _stacked(attentions)
     if target is None or tokenizer is None:
         return
     assert isinstance(subject, Run)  # whose decoder is ours
-    predicted, words = _encoded(tokenizer, target)
+    predicted, words = _encoded(tokenizer, target, most)
     steps = list(trace(subject.model, ids, predicted).attentions())
     for kind, keys in (("decoder", [START, *words[:-1]]), ("cross", tokens)):
         weights = [step.weights for step in steps if step.kind == kind]
         yield kind, words, keys, _stacked(weights)
 
 
-def _encoded(tokenizer: "Tokenizer | SlowTokenizer", text: str) -> tuple[Tensor, list[str]]:
-    """The ids `[1, length]`, and the tokens as the model reads them."""
-    ids = encode(tokenizer, [text], [[]], None).tokens.ids.tolist()
+def _encoded(
+    tokenizer: "Tokenizer | SlowTokenizer", text: str, most: int | None
+) -> tuple[Tensor, list[str]]:
+    """The ids `[1, length]`, and the tokens as the model reads them, at most `most` at once."""
+    ids = encode(tokenizer, [text], [[]], most).tokens.ids.tolist()
     decoded = [tokenizer.decode([i], skip_special_tokens=False).strip() for i in ids]
     return torch.tensor([ids]), decoded
 

@@ -92,6 +92,13 @@ def test_a_decoder_asks_for_what_it_predicts_and_sees_what_came_before(opened, c
     assert found["cross"][0] == predicted and found["cross"][1] == found["encoder"][0]
 
 
+def test_of_a_long_sentence_a_checkpoint_shows_what_it_reads_at_once(tmp_path):
+    subject = subjects.load(families.save(families.FAMILIES["gpt2"], tmp_path))
+    words = [f"w{number}" for number in range(3, 18)]
+    [(_, queries, keys, _)] = attention(subject, " ".join(words), None, None)
+    assert queries == keys == words[: families.POSITIONS]
+
+
 def test_rows_are_one_for_each_weight():
     weights = np.arange(24).reshape(1, 2, 3, 4)
     table = weight_rows("cross", ["x", "y", "z"], ["a", "b", "c", "d"], weights)
