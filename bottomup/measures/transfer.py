@@ -255,7 +255,7 @@ def transfer(
       from the top layer. Intervals are over documents, for given classifiers. baseline: that of the
       label most frequent in training. rate, passes: those that the development examples chose. With
       fewer than `n_needed` examples to train or to test a task has no value, and `n` is the lesser
-      number.
+      number. Without a value, and unmoved, are weights that cannot learn.
     - cka_debiased: of the states of words before and after fine-tuning, with the columns of
       `null.calibrated`; p_layers is about all layers of the task. No rows where `other` has too
       few words.
@@ -280,6 +280,8 @@ def transfer(
 
     if (n_other := before.shape[1]) < LEAST_DEBIASED:
         log.info("no CKA: other sentences of these documents have %d words", n_other)
+    if not subject.learns:
+        log.info("nothing is fine-tuned: transformers does not train this family here")
 
     for task in tasks:
         train, dev, test = (np.flatnonzero(task.parts == part) for part in range(3))
@@ -294,6 +296,9 @@ def transfer(
             read = of_layer(rows.to(device))
             probe = fitted(read, [], rows[train].numpy(), parts, task.n_labels, [0.0], **options)
             yield _accuracy(task, FROZEN, layer, _hits(task, read, parts[2], *probe, count))
+        if not subject.learns:
+            yield _accuracy(task, FINE_TUNED, subject.layers, {**given(np.nan), "n": len(test)})
+            continue
         probe = fitted(
             top, weights, layers[-1][train].numpy(), parts, task.n_labels, rates, **options
         )

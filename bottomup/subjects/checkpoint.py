@@ -144,26 +144,47 @@ class Checkpoint(Subject):
             one, other = self.encoder(ids, attention_mask=mask).last_hidden_state[:, 1:]
         return _same(one, other, ROUNDING)
 
-    @cached_property
+    @property
     def causal(self) -> bool:
-        """Whether the first token's state does not depend on what follows, by its slopes.
+        return not self.sees[0]
+
+    @cached_property
+    def sees(self) -> tuple[bool, bool]:
+        """Whether the first token's state depends on later ones, and the last one's on earlier
+        ones, by its slopes.
 
         They are exactly 0 where nothing is seen. The states themselves differ by rounding beside
         other tokens, where experts or kernels of a GPU add in another order, and in an untrained
         model that sees both sides by hardly more. They decide where slopes cannot be had.
         """
-        first, *others = ids = self.ordinary[:4]
+        found = self._seen_by_slopes if self.learns else self._seen_by_states
+        seen = found()
+        if not any(seen):  # some families begin with zeros
+            with _stirred(self.model):
+                seen = found()
+        return seen
+
+    def _seen_by_slopes(self) -> tuple[bool, bool]:
+        ids = self.ordinary[:4]
+        first, *later = self._slopes(ids)
+        *earlier, last = self._slopes(ids, place=-1)
+        return max(later) > SEEN * first, max(earlier) > SEEN * last
+
+    def _seen_by_states(self) -> tuple[bool, bool]:
+        itself, *others = self.ordinary[:4]
+        with one_pass(), torch.inference_mode():
+            one, other = (self._top([itself, *rest, itself]) for rest in (others, others[::-1]))
+        return not _same(one[0], other[0], ROUNDING), not _same(one[-1], other[-1], ROUNDING)
+
+    @cached_property
+    def learns(self) -> bool:
+        """Whether its states have slopes; not in families that write over states, as RWKV does
+        without a GPU."""
         try:
-            own, *from_others = self._slopes(ids)
-            if max(from_others) <= SEEN * own and max(self._slopes(ids, place=-1)[:-1]) <= SEEN:
-                # Not even the last one sees others: some families begin with zeros.
-                with _stirred(self.model):
-                    own, *from_others = self._slopes(ids)
-        except (RuntimeError, ValueError, TypeError, AttributeError):  # as of quantized families
-            with one_pass(), torch.inference_mode():
-                one, other = (self._top([first, *rest])[:1] for rest in (others, others[::-1]))
-            return _same(one, other, ROUNDING)
-        return max(from_others) <= SEEN * own
+            self._slopes(self.ordinary[:4])
+        except (RuntimeError, ValueError, TypeError, AttributeError):
+            return False
+        return True
 
     @cached_property
     def masks(self) -> bool:
@@ -468,8 +489,10 @@ def _missing(subject: Checkpoint) -> str | None:
     for beside, layer in zip(states, alone, strict=True):
         if not _same(beside[1, :2], layer[0], 10 * ROUNDING):
             return "its states of a sentence change with the padding beside it"
+    if not any(subject.sees):
+        return "none of its tokens sees another, as where a family attends on a GPU alone"
     # Found once, here, and kept.
-    subject.causal, subject.hides, subject.predicts_tokens  # noqa: B018
+    subject.hides, subject.predicts_tokens  # noqa: B018
     return None
 
 

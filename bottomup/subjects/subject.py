@@ -87,6 +87,11 @@ class Subject(ABC):
         return pairs.tril() if self.causal else pairs
 
     @property
+    def learns(self) -> bool:
+        """Whether weights can be trained by what it makes of a text."""
+        return True
+
+    @property
     @abstractmethod
     def masks(self) -> bool:
         """Whether it was trained to predict masked tokens."""

@@ -126,6 +126,15 @@ def test_fine_tuning_moves_layers_and_the_subject_is_left_as_it_was():
     assert found.loc[("accuracy", "fine_tuned", 2), "rate"] == 1e-2
 
 
+def test_weights_that_cannot_learn_have_no_value_and_do_not_move(monkeypatch):
+    monkeypatch.setattr(Run, "learns", False)
+    found = measured(tiny.drawn("lm"), words_in(text_of())["input_id"] % 3)["value"]
+    assert [*found.index.get_level_values("metric").unique()] == ["accuracy"]
+    assert (
+        found["accuracy", "frozen"].notna().all() and found["accuracy", "fine_tuned"].isna().all()
+    )
+
+
 def test_without_other_sentences_how_far_layers_move_has_no_rows():
     labels = words_in(text_of())["input_id"] % 3
     found = measured(tiny.drawn("mlm"), labels, others=0, passes=1)

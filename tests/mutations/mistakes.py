@@ -481,6 +481,8 @@ MISTAKES = [
         ("restore(weights, best.weights)", "pass"),
         ("        restore(weights, start)\n        yield", "        yield"),
         ("if loss < best.loss:", "if True:"),
+        ("if not subject.learns:\n            yield", "if False:\n            yield"),
+        ("before.shape[1] < LEAST_DEBIASED:\n        return", "False:\n        return"),
         ("layers[-1][batch.ends]", "layers[0][batch.ends]"),
         ("labels[task.parts == 2] == frequent", "labels == frequent"),
         ("zip(before, after, strict=True)", "zip(after, after, strict=True)"),
@@ -1930,6 +1932,12 @@ MISTAKES = [
         ),
         ("whole = last & np.roll(last, 1)", "whole = last"),
         ("words = np.cumsum(last) - last", "words = np.cumsum(last)"),
+    ),
+    *of(
+        "subjects",
+        "checkpoint.py",
+        ("if not any(subject.sees)", "if False"),
+        ("except (RuntimeError, ValueError, TypeError, AttributeError):", "except KeyError:"),
     ),
     *of(
         "subjects",

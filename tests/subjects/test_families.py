@@ -96,6 +96,24 @@ def test_causal_is_found_from_the_model(tmp_path):
     assert not subject.masks
 
 
+def test_a_family_whose_tokens_see_no_other_is_refused(tmp_path):
+    """MRA without a GPU: transformers attends with a kernel, and in its place with zeros."""
+    every_family.save("mra", tmp_path, ("pad", "mask"))
+    with pytest.raises(UserError, match=r"mra .* none of its tokens sees another") as raised:
+        subjects.load(tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_who_writes_over_states_does_not_learn(tmp_path):
+    """RWKV without a GPU; what it sees is told by its states."""
+    every_family.save("rwkv", tmp_path, ())
+    subject, ids = subjects.load(tmp_path), torch.tensor([[5, 6, 7]])
+    assert not subject.learns and subject.sees == (False, True)
+    assert subjects.untrained(tmp_path, 1).sees == (False, True)
+    with pytest.raises(RuntimeError):
+        subject.differentiable_states(ids)[-1].sum().backward()
+
+
 def test_without_its_mask_registered_gpt2_would_see_what_comes_later(tmp_path, monkeypatch):
     """Silently: transformers hands no mask to an attention function that has none registered. It
     would see padding as well, and so is refused."""
