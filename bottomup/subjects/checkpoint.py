@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cached_property
@@ -157,12 +157,17 @@ class Checkpoint(Subject):
         other tokens, where experts or kernels of a GPU add in another order, and in an untrained
         model that sees both sides by hardly more. They decide where slopes cannot be had.
         """
-        found = self._seen_by_slopes if self.learns else self._seen_by_states
-        seen = found()
-        if not any(seen):  # some families begin with zeros
+        try:
+            return self._found(self._seen_by_slopes)
+        except (RuntimeError, ValueError, TypeError, AttributeError):  # as of quantized families
+            return self._found(self._seen_by_states)
+
+    def _found(self, seen: Callable[[], tuple[bool, bool]]) -> tuple[bool, bool]:
+        found = seen()
+        if not any(found):  # some families begin with zeros
             with _stirred(self.model):
-                seen = found()
-        return seen
+                found = seen()
+        return found
 
     def _seen_by_slopes(self) -> tuple[bool, bool]:
         ids = self.ordinary[:4]
@@ -177,12 +182,15 @@ class Checkpoint(Subject):
         return not _same(one[0], other[0], ROUNDING), not _same(one[-1], other[-1], ROUNDING)
 
     @cached_property
+    @torch.inference_mode(False)
+    @torch.enable_grad()
     def learns(self) -> bool:
-        """Whether its states have slopes; not in families that write over states, as RWKV does
-        without a GPU."""
+        """Whether its states have slopes by its weights; not in families that write over states, as
+        RWKV does without a GPU."""
+        state = self._top(self.ordinary[:4]).sum()
         try:
-            self._slopes(self.ordinary[:4])
-        except (RuntimeError, ValueError, TypeError, AttributeError):
+            torch.autograd.grad(state, [*self._table.parameters()], allow_unused=True)
+        except RuntimeError:
             return False
         return True
 

@@ -1938,6 +1938,10 @@ MISTAKES = [
         "checkpoint.py",
         ("if not any(subject.sees)", "if False"),
         ("except (RuntimeError, ValueError, TypeError, AttributeError):", "except KeyError:"),
+        (
+            "except RuntimeError:\n            return False",
+            "except KeyError:\n            return False",
+        ),
     ),
     *of(
         "subjects",

@@ -1,5 +1,7 @@
 """Each family, as transformers has it: nothing differs, and what is asked for is done."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 import transformers
@@ -104,14 +106,19 @@ def test_a_family_whose_tokens_see_no_other_is_refused(tmp_path):
     assert "\n" not in str(raised.value)
 
 
-def test_who_writes_over_states_does_not_learn(tmp_path):
-    """RWKV without a GPU; what it sees is told by its states."""
-    every_family.save("rwkv", tmp_path, ())
-    subject, ids = subjects.load(tmp_path), torch.tensor([[5, 6, 7]])
-    assert not subject.learns and subject.sees == (False, True)
-    assert subjects.untrained(tmp_path, 1).sees == (False, True)
-    with pytest.raises(RuntimeError):
-        subject.differentiable_states(ids)[-1].sum().backward()
+@pytest.mark.parametrize(
+    ("name", "learns", "sees"), [("rwkv", False, (False, True)), ("ibert", True, (True, True))]
+)
+def test_who_writes_over_states_does_not_learn(name, learns, sees, tmp_path):
+    """As RWKV without a GPU. Of both what is seen is told by states: those of I-BERT, of numbers
+    and their scales, have slopes by weights alone."""
+    every_family.save(name, tmp_path, ("pad", "mask"))
+    subject = subjects.load(tmp_path)
+    assert subject.learns == learns and subject.sees == sees
+    assert subjects.untrained(tmp_path, 1).sees == sees
+    state = subject.differentiable_states(torch.tensor([[5, 6, 7]]))[-1].sum()
+    with nullcontext() if learns else pytest.raises(RuntimeError):
+        state.backward()
 
 
 def test_without_its_mask_registered_gpt2_would_see_what_comes_later(tmp_path, monkeypatch):
