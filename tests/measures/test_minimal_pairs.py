@@ -96,7 +96,7 @@ def test_who_prefers_long_sentences_is_right_and_ties_count_half(tmp_path):
 
 
 def test_pairs_that_are_not_read_whole_are_left_out(tmp_path):
-    pairs = drawn(load(write(tmp_path)), 30, 1)
+    pairs = drawn(load(write(tmp_path), "en"), 30, 1)
     tokenizer = learned(["the file verbs nouns words x is open"])
     sides = [
         [len(one.ids) for one in tokenizer.encode_batch([*pairs[side]])] for side in ("good", "bad")
