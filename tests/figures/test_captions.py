@@ -9,41 +9,45 @@ import pytest
 import yaml
 from docutils.core import publish_parts
 
+from tests.tutorials import files_in
+
 ROOT = Path(__file__).parents[2]
-CAPTIONS = sorted((ROOT / "docs" / "captions").glob("*.rst"))
+CAPTIONS = {path.stem: path.read_text() for path in sorted(ROOT.glob("docs/captions/*.rst"))}
+# That which a tutorial has its reader write.
+CAPTIONS["norm"] = files_in("add_measure")["docs/captions/norm.rst"]
 
 
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 
 
-def rendered(path, **values):
+def rendered(text, **values):
     """The body of the page, from a template; faulty markup raises instead of showing in it."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    template = environment.from_string(path.read_text())
+    template = environment.from_string(text)
     text = template.render(snakemake=SimpleNamespace(config=CONFIG), **values)
     # Level 2 is a warning.
     return publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["html_body"]
 
 
-@pytest.mark.parametrize("path", CAPTIONS, ids=lambda path: path.stem)
-def test_caption(path):
-    assert "paper" in rendered(path)
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_caption(name):
+    assert "paper" in rendered(CAPTIONS[name])
 
 
-@pytest.mark.parametrize("path", CAPTIONS, ids=lambda path: path.stem)
-def test_a_figure_says_first_in_a_line_what_to_see(path):
-    if path.stem != "claims":
-        first, _, others = path.read_text().partition("\n\n")
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_a_figure_says_first_in_a_line_what_to_see(name):
+    if name != "claims":
+        first, _, others = CAPTIONS[name].partition("\n\n")
         assert len(first) < 220 and first.endswith((".", "?")) and "{" not in first and others
         # Which begins with the question that stands above the figure.
         assert len(re.split("[:.]", first)[0]) < 120
 
 
-@pytest.mark.parametrize("path", CAPTIONS, ids=lambda path: path.stem)
-def test_a_caption_with_intervals_of_means_says_what_one_run_leaves_out(path):
-    text = path.read_text()
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_a_caption_with_intervals_of_means_says_what_one_run_leaves_out(name):
+    text = CAPTIONS[name]
     if "95 % intervals" in text and "are means over" in text:
         left_out = r"of a single run they are over (documents|words), and leave out how far another"
         assert re.search(left_out, text)
@@ -62,7 +66,7 @@ def result(folder, name, label, caption="<p>First.</p>\n<p>Second.</p>\n"):
 def test_the_report_says_where_the_claims_are_then_has_the_figures_in_order(tmp_path):
     labels = {"b.png": "02 change", "claims.html": "claims", "c.png": "10 token", "a.png": "01 MI"}
     files = [result(tmp_path, name, label) for name, label in labels.items()]
-    page = rendered(ROOT / "docs" / "report.rst", files=files)
+    page = rendered((ROOT / "docs" / "report.rst").read_text(), files=files)
     parts = (
         "is under <em>1 Claims</em>",
         "<h2>01 MI</h2>",
@@ -77,5 +81,7 @@ def test_the_report_says_where_the_claims_are_then_has_the_figures_in_order(tmp_
 
 
 def test_a_report_without_claims(tmp_path):
-    page = rendered(ROOT / "docs" / "report.rst", files=[result(tmp_path, "a.png", "01 MI")])
+    page = rendered(
+        (ROOT / "docs" / "report.rst").read_text(), files=[result(tmp_path, "a.png", "01 MI")]
+    )
     assert "01 MI" in page and "1 Claims" not in page
