@@ -4,7 +4,8 @@ Settings: planned (how many seeds each look has); seeds, tokens (by objective, h
           and on how many tokens each trains); initial (as for judge_claims.py); pruned (how many
           runs of an objective are pruned).
 Inputs:   the claims, a row each (.csv), if any are judged.
-Outputs:  a config to lay over the study's, which holds what changes; empty if nothing does.
+Outputs:  a config to lay over the study's: the seeds of all that has more than the first look's,
+          by the next look or by one before it, since this file replaces the one of that look.
 """
 
 import argparse
@@ -46,32 +47,37 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def written(upcoming: Next | None, settings: Settings, path: Path) -> str:
-    if not upcoming:
-        return "# Nothing is undecided that more runs would decide, or no look is left.\n{}\n"
-    overlay: dict[str, object] = {
-        "objectives": {name: {"n_seeds": n} for name, n in upcoming.seeds.items()}
-    }
-    if upcoming.pruned:
-        overlay["pruning"] = {"n_seeds": upcoming.pruned}
-    of = f"{upcoming.look} of {len(settings.planned)}"
-    lines = [
-        f"# Look {of}, for {len(upcoming.claims)} undecided claims: {', '.join(upcoming.claims)}",
-        *costs(upcoming, settings),
-        f"# To take it, add this file behind --configfile: {path}",
-    ]
-    return "\n".join(lines) + "\n" + yaml.safe_dump(overlay)
+    lines = ["# Nothing is undecided that more runs would decide, or no look is left."]
+    if upcoming:
+        of, claims = f"{upcoming.look} of {len(settings.planned)}", ", ".join(upcoming.claims)
+        lines = [
+            f"# Look {of}, for {len(upcoming.claims)} undecided claims: {claims}",
+            *costs(upcoming, settings),
+            f"# To take it, add this file behind --configfile: {path}",
+        ]
+    return "\n".join(lines) + "\n" + yaml.safe_dump(overlay(upcoming, settings))
+
+
+def overlay(upcoming: Next | None, settings: Settings) -> dict[str, object]:
+    """The keys of all numbers of seeds that are larger than those of the first look."""
+    first = settings.planned[0]
+    seeds = settings.seeds | (upcoming.seeds if upcoming else {})
+    pruned = (upcoming and upcoming.pruned) or settings.pruned
+    more = {name: {"n_seeds": n} for name, n in seeds.items() if n > first}
+    keys: dict[str, object] = {"objectives": more} if more else {}
+    return keys | ({"pruning": {"n_seeds": pruned}} if pruned > first else {})
 
 
 def costs(upcoming: Next, settings: Settings) -> list[str]:
     """What the look trains: runs, tokens, and how much that is of what the study has trained."""
-    extra = {name: n - settings.seeds[name] for name, n in upcoming.seeds.items()}
+    now, tokens = settings.seeds, settings.tokens
     lines = [
-        f"# {name}: {n} more seeds of {settings.tokens[name]:,} tokens"
-        for name, n in extra.items()
-        if settings.tokens[name]
+        f"# {name}: from {now[name]} to {n} seeds, of {tokens[name]:,} tokens each"
+        for name, n in upcoming.seeds.items()
+        if tokens[name]
     ]
-    more = sum(n * settings.tokens[name] for name, n in extra.items())
-    so_far = sum(n * settings.tokens[name] for name, n in settings.seeds.items())
+    more = sum((n - now[name]) * tokens[name] for name, n in upcoming.seeds.items())
+    so_far = sum(n * tokens[name] for name, n in now.items())
     pruned = (
         f", and prunes {upcoming.pruned} runs of each pruned objective" if upcoming.pruned else ""
     )

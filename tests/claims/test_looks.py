@@ -135,9 +135,16 @@ def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_scr
     assert yaml.safe_load(text) == {"objectives": dict.fromkeys(names, five), "pruning": five}
     # Two more of 1000 and two more of 2000, of three each of 1000, 2000 and 3000.
     assert "# It trains 33% of the tokens trained so far, and prunes 5 runs" in text
-    assert "# lm: 2 more seeds of 1,000 tokens" in text and "mlm" not in text
+    assert "# lm: from 3 to 5 seeds, of 1,000 tokens each" in text and "mlm" not in text
     assert f"--configfile: {look}" in text
     assert yaml.safe_load(written(planned=[3])) == {}
+    # What an earlier look brought stays where the next one asks for something else, or for nothing.
+    second = {"seeds": NOW | {"mlm": 5, "untrained": 5}, "pruned": 5}
+    eight = {"n_seeds": 8}
+    third = dict.fromkeys(names, eight) | {"mlm": five}
+    assert yaml.safe_load(written(**second)) == {"objectives": third, "pruning": eight}
+    kept = {"objectives": {"mlm": five, "untrained": five}, "pruning": five}
+    assert yaml.safe_load(written(planned=[3, 5], **second)) == kept
     # Of a study that trains nothing.
     assert "# It trains 0% of the" in written(tokens=dict.fromkeys(tokens, 0))
 
