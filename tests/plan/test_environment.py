@@ -273,6 +273,35 @@ def test_two_do_not_make_one_environment(checkout):
     assert checkout.refuses(f"{os.getpid()} makes .venv; wait until it ends")
 
 
+def bash_scripts():
+    """The scripts of the repository, but for those that say nothing of a folder."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
+    files = (name for name in listed.splitlines() if not name.endswith(".py"))
+    texts = {name: (ROOT / name).read_text(errors="replace") for name in files}
+    bash = {name: text for name, text in texts.items() if text.startswith("#!/usr/bin/env bash\n")}
+    return {name: text for name, text in bash.items() if re.search("^cd ", text, re.M)}
+
+
+@pytest.mark.parametrize("name", bash_scripts())
+def test_a_script_works_in_its_own_checkout_whatever_that_is_called(tmp_path, name):
+    """Not in one of the same name where cd looks first; envs/remove would delete there."""
+    assert {"study", "test", "envs/make", "envs/remove"} <= {*bash_scripts()}
+    before, line, _ = re.split("^(cd .*)$", bash_scripts()[name], maxsplit=1, flags=re.M)
+    for folder in (tmp_path, tmp_path / "others"):
+        script = folder / "-n" / name
+        script.parent.mkdir(parents=True)
+        script.write_text(f"{before}{line}\npwd -P\n")
+    for called, start in ((f"-n/{name}", tmp_path), (name, tmp_path / "-n")):
+        done = subprocess.run(
+            ["bash", "--", called],
+            cwd=start,
+            env=os.environ | {"CDPATH": f"{tmp_path}/others:{tmp_path}/others/-n"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.removesuffix("/envs\n").rstrip() == f"{tmp_path}/-n", done.stderr
+
+
 def test_nothing_is_removed_through_a_link(checkout, other):
     (other.path / "results").mkdir()
     (checkout.path / "results").symlink_to(other.path / "results")
