@@ -87,6 +87,11 @@ def started(workflow: "Workflow", given: argparse.Namespace) -> tuple[dict, list
     home, settings = Path(workflow.basedir), workflow.config_settings
     if not home.samefile(Path.cwd()):
         raise UserError(f"started in {Path.cwd()}; allowed: the repository's folder: cd {home}")
+    if re.search("[:{}]", str(home)):
+        raise UserError(
+            f"the repository is in {home}; allowed: a folder without : {{ }} in its path, where "
+            "Python and Snakemake would read something else; move it"
+        )
     if not home.samefile(ROOT):
         raise UserError(
             f"planned by the library in {ROOT}, not by that of this repository, which jobs run; "

@@ -202,6 +202,17 @@ def test_a_start_that_leads_nowhere_is_one_line(monkeypatch, start, arguments, l
     assert str(raised.value).startswith(line)
 
 
+@pytest.mark.parametrize("name", ["a:b", "a {x}", "a}"])
+def test_a_repository_whose_path_would_be_read_as_something_else(tmp_path, monkeypatch, name):
+    """Its jobs would not find the library, or Snakemake would fill in what is in braces."""
+    (tmp_path / name).symlink_to(ROOT)
+    monkeypatch.chdir(tmp_path / name)
+    start = a_start()
+    start.basedir = str(tmp_path / name)
+    with pytest.raises(UserError, match=r"allowed: a folder without : { } in its path, .* move"):
+        started(start, typed([]))
+
+
 def test_a_start_in_another_folder_says_where_to_go(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as raised:
