@@ -7,6 +7,7 @@ again what the workflow imports.
 
 import os
 import re
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -75,8 +76,16 @@ class Section(BaseModel):
 
 
 def expanded(path: object) -> object:
-    """A path with ~ and ~name as a shell reads them."""
-    return os.path.expanduser(path) if isinstance(path, str) else path
+    """A path with ~ and ~name as a shell reads them, if it may be looked for."""
+    if not isinstance(path, str):
+        return path
+    path = os.path.expanduser(path)
+    try:  # pathlib, which pydantic asks, passes on whatever else is wrong than that it is missing
+        with suppress(FileNotFoundError, NotADirectoryError, ValueError):
+            os.stat(path)
+    except OSError as error:
+        raise ValueError(f"allowed: a path that leads somewhere; here: {error.strerror}") from error
+    return path
 
 
 Folder = Annotated[

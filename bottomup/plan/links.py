@@ -34,7 +34,7 @@ def require_folders(files: Iterable[str]) -> None:
     for folder in sorted(
         {above for each in prefixes for above in [Path(each), *Path(each).parents]}
     ):
-        if os.path.lexists(folder) and not folder.is_dir():
+        if os.path.lexists(folder) and not os.path.isdir(folder):
             raise UserError(
                 f"{folder}: found a file, or a link that leads to no folder; allowed: a folder, or "
                 "nothing; move it away"

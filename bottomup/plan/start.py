@@ -5,6 +5,7 @@
 is `snakemake --cores all --configfile studies/smoke.yaml --dry-run`.
 """
 
+import os
 import shlex
 import sys
 from argparse import Namespace
@@ -91,7 +92,7 @@ def snakemake_arguments(given: list[str]) -> list[str]:
 def config_file(name: str) -> Path:
     """The file of a study by its name, or the file itself."""
     study, file = STUDIES / f"{name}.yaml", Path(name)
-    if study.is_file():
+    if os.path.isfile(study):
         return study
     if file.suffix in SUFFIXES:
         _require_file(file)
@@ -124,7 +125,7 @@ def require_config_files(arguments: list[str]) -> None:
     try:
         files = [file for some in typed(arguments).configfile for file in some]
         for number, file in enumerate(files):
-            if number and file.suffix not in SUFFIXES and not file.is_file():
+            if number and file.suffix not in SUFFIXES and not os.path.isfile(file):
                 before = " ".join(map(str, files[:number]))
                 raise UserError(
                     f"--configfile: found {file}, no file; what is to be made stands behind --: "
@@ -136,7 +137,7 @@ def require_config_files(arguments: list[str]) -> None:
 
 
 def _require_file(file: Path) -> None:
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise UserError(
             f"found {file}, and there is no such file in {Path.cwd()}; allowed: a config file, "
             f"such as {STUDIES}/smoke.yaml"

@@ -616,6 +616,17 @@ def test_a_path_is_absolute_or_in_the_repository(tmp_path):
         assert load(changed(annotation__depccg_model=path)).annotation.depccg_model
 
 
+def test_a_path_that_cannot_be_looked_for(tmp_path):
+    """As below a folder that is closed to the user: no file is just missing."""
+    (tmp_path / "circle").symlink_to("circle")
+    for path, problem in (("a" * 300, "File name too long"), ("circle", "Too many levels of")):
+        [line] = mistakes(changed(annotation__depccg_model=f"{tmp_path}/{path}"))
+        assert f"; allowed: a path that leads somewhere; here: {problem}" in line
+    options = {"source": f"{tmp_path}/circle", "target": f"{tmp_path}/{'a' * 300}"}
+    of_files = changed(corpus__source=["files"], corpus__sources__files=options)
+    assert len([line for line in mistakes(of_files) if "leads somewhere" in line]) == 2
+
+
 @pytest.mark.parametrize(
     "found", ["../a==1", "-r==1", "--index-url==1", "a==../b", "a/b==1", "a==1 b==2"]
 )

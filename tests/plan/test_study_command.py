@@ -55,6 +55,7 @@ def test_studies_and_config_files_come_first_and_all_else_is_snakemakes(folder, 
     ("given", "found", "advice"),
     [
         (["smok"], "found smok, no study", "did you mean smoke?"),
+        (["a" * 300], "found a{300}, no study", "a config file"),
         (["smoke", "latex"], "found latex, no study", "./study STUDY -- latex"),
         (["gpu", "no.yaml"], "found no.yaml, and there is no such file in ", "a config file"),
         (["gpu", "--configfile", "mine.yaml"], "--configfile: found it behind gpu", "first"),
@@ -102,6 +103,8 @@ def test_what_snakemake_does_not_understand_is_one_line(folder):
         (["mine.yaml", "latex"], "found latex, no file; .* --configfile mine.yaml -- latex$"),
         (["no.yaml"], "found no.yaml, and there is no such file in "),
         (["mine.yaml", "no.yaml"], "found no.yaml, and there is no such file in "),
+        (["a" * 300], "found a{300}, and there is no such file in "),
+        (["mine.yaml", "a" * 300], "found a{300}, no file; "),
     ],
     ids=str,
 )
