@@ -7,6 +7,7 @@ in a template, and no later file can bring back what one file removes.
 import argparse
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from io import StringIO
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from snakemake.cli import get_argument_parser
+from snakemake.cli import get_argument_parser, parse_config
 from snakemake.settings.types import PersistenceBackend, RerunTrigger
 
 from bottomup.core.errors import UserError
@@ -60,23 +61,30 @@ def typed(arguments: list[str]) -> argparse.Namespace:
     for action in parser._actions:
         if action.dest in ONCE:
             action.__class__, action.default = argparse._AppendAction, []
-    with understood():
-        return parser.parse_known_args(arguments)[0]
+    with understood(arguments):
+        given = parser.parse_known_args(arguments)[0]
+        parse_config([entry for entries in given.config for entry in entries])
+    return given
 
 
 @contextmanager
-def understood() -> Iterator[None]:
-    """A context in which Snakemake reads its arguments; UserError if it does not understand one."""
+def understood(arguments: list[str]) -> Iterator[None]:
+    """A context in which Snakemake reads these arguments; UserError if it does not understand one.
+
+    It ends with a text where our profile, which it reads on the way, says what is wrong.
+    """
     with redirect_stderr(StringIO()) as stderr:
         try:
             yield
         except SystemExit as error:  # its usage has a thousand lines, the last says what is wrong
-            if not error.code:
+            if not error.code or isinstance(error.code, str):
                 raise
             *_, line = [*filter(None, stderr.getvalue().splitlines())]
-            raise UserError(
-                f"{line.partition('error: ')[2]}; allowed: what snakemake --help says"
-            ) from error
+            what = line.partition("error: ")[2]
+            raise UserError(f"{what}; allowed: what snakemake --help says") from error
+        except Exception as error:  # of a value it raises anything, and does not say whose it is
+            what = f"{shlex.join(arguments)}: {' '.join(str(error).split())}"
+            raise UserError(f"{what}; allowed: what snakemake --help says") from error
 
 
 def started(workflow: "Workflow", given: argparse.Namespace) -> tuple[dict, list[str]]:

@@ -109,7 +109,7 @@ def parsed(arguments: list[str]) -> tuple[Namespace, object]:
 
     Raises UserError if it does not understand something.
     """
-    with understood():
+    with understood(arguments):
         parser, known = parse_args(arguments)
     if known.executor not in SPEAKS and not any(getattr(known, mode) for mode in SPEAKS):
         known.logger = known.logger or [TERMINAL]

@@ -189,8 +189,8 @@ def test_the_config_is_that_of_the_repository_below_all_else(tmp_path, monkeypat
         ({}, "--configfile=a.yaml --configfiles b.yaml", "--configfile: given twice, but "),
         ({}, "--configfile=a.yaml --configfiles=b.yaml", "--configfile: given twice, but "),
         ({}, "-C seeds=[1] --config study=x", "--config: given twice, but Snakemake takes "),
-        ({}, "-Ca=1 -Cb=2", "--config: given twice, but Snakemake takes the last alone; "),
-        ({}, "-nCa=1 --config=b=2", "--config: given twice, but Snakemake takes the last "),
+        ({}, "-Caa=1 -Cbb=2", "--config: given twice, but Snakemake takes the last alone; "),
+        ({}, "-nCaa=1 --config=bb=2", "--config: given twice, but Snakemake takes the last "),
         ({"cores": 0}, "--cores 0", "--cores or --jobs: found 0, with which no job starts; "),
         ({"cores": None, "nodes": 0}, "--jobs 0", "--cores or --jobs: found 0, with which no "),
     ],
@@ -270,8 +270,8 @@ def test_every_option_that_misleads_is_named_alone():
 
 
 def test_what_is_written_once_may_have_several_values():
-    given = typed(["-nC", "a=1", "b=2", "--configfile", "a.yaml", "b.yaml", "-d.", "--", "-C"])
-    assert given.config == [["a=1", "b=2"]] and [*map(len, given.configfile)] == [2]
+    given = typed(["-nC", "aa=1", "bb=2", "--configfile", "a.yaml", "b.yaml", "-d.", "--", "-C"])
+    assert given.config == [["aa=1", "bb=2"]] and [*map(len, given.configfile)] == [2]
     assert given.dryrun and given.directory == Path() and given.targets == ["-C"]
 
 

@@ -98,6 +98,30 @@ def test_what_snakemake_does_not_understand_is_one_line(folder):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--cores", "abc"], "--cores abc: .* must be integer or 'all'"),
+        (["--set-threads", "train_lm"], "--set-threads train_lm: .* RULE=THREADS pairs"),
+        (["--resources", "gpu=one"], "--resources gpu=one: Resource 'gpu' .* not an integer"),
+        (["-n", "--config", "a.b=1"], "-n --config a.b=1: Invalid config definition: "),
+        (["--config", "seeds"], "--config seeds: Invalid config definition: "),
+    ],
+    ids=str,
+)
+def test_a_value_that_snakemake_cannot_read_is_one_line(folder, arguments, line):
+    with pytest.raises(SystemExit, match=f"^error: {line}.*; allowed: what snakemake --help says$"):
+        start.require_config_files(arguments)
+
+
+def test_what_the_profile_says_is_said(unbuilt, monkeypatch):
+    """Snakemake reads it among its arguments."""
+    monkeypatch.chdir(unbuilt)
+    monkeypatch.setattr(sys, "argv", arguments := ["study", "--configfile", "no.yaml"])
+    with pytest.raises(SystemExit, match=r"^error: found no.yaml, and there is no such file in "):
+        start.parsed(arguments[1:])
+
+
+@pytest.mark.parametrize(
     ("files", "line"),
     [
         (["mine.yaml", "latex"], "found latex, no file; .* --configfile mine.yaml -- latex$"),
