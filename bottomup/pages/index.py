@@ -106,6 +106,7 @@ def caption(text: str, config: dict) -> tuple[Markup, Markup]:
 
 def _html(text: str) -> Markup:
     closed = {"file_insertion_enabled": False, "raw_enabled": False, "halt_level": 2}
+    closed |= {"_disable_config": True}  # files of the user, such as ~/.docutils, change text
     return Markup(publish_parts(text, writer="html", settings_overrides=closed)["body"])
 
 

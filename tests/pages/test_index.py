@@ -38,6 +38,13 @@ def test_a_caption_says_first_what_to_see():
     assert "Of 7 neighbors." in others and others.count("<p>") == 2
 
 
+def test_a_caption_is_the_same_whatever_a_user_has_set_for_docutils(tmp_path, monkeypatch):
+    (tmp_path / "docutils.conf").write_text("[general]\nsmart_quotes: yes\n")
+    monkeypatch.setenv("DOCUTILSCONFIG", str(tmp_path / "docutils.conf"))
+    see, _ = index.caption('One is "lost".', {})
+    assert see.unescape().strip() == '<p>One is "lost".</p>'
+
+
 def test_a_caption_reads_no_file():
     see, _ = index.caption("Fine.", {})
     assert "Fine." in see
