@@ -77,8 +77,8 @@ def _on_hub(name: str, revision: str, downloads: Path) -> Path:
     except (OSError, HfHubHTTPError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"{name} at {revision} cannot be fetched: {reason}; fetch it elsewhere, and give its "
-            "folder by the key folder instead"
+            f"{name} at {revision} cannot be fetched: {reason}; free some space if there is none, "
+            "or fetch it elsewhere, and give its folder by the key folder instead"
         ) from error
     return folder
 
@@ -97,7 +97,10 @@ def _in_wheel(package: str, downloads: Path) -> Path:
             with zipfile.ZipFile(path) as wheel:
                 _extract(wheel, package, folder)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise UserError(f"{path} is damaged ({error}); delete it to fetch it again") from error
+            raise UserError(
+                f"{path} cannot be unpacked ({error}); free some space, or, if it is damaged, "
+                "delete it to fetch it again"
+            ) from error
     return folder
 
 

@@ -152,10 +152,24 @@ def test_a_damaged_wheel(folder, tmp_path, monkeypatch, damage):
     data[data.index(b'{"__metadata__"') + 9] ^= 1
     wheel.write_bytes({"flipped": data, "cut": data[:-99], "empty": b""}[damage])
     monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
-    with pytest.raises(UserError, match=r"package\.whl is damaged .*delete it") as error:
+    with pytest.raises(UserError, match=r"package\.whl cannot be unpacked .*delete it") as error:
         opened({"package": "package==1"}, tmp_path)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "downloads/package==1/config.json").exists()
+
+
+def test_a_whole_wheel_is_not_to_be_deleted_where_the_disk_is_full(folder, tmp_path, monkeypatch):
+    wheel = wheel_of(folder, tmp_path / "package.whl")
+    monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(opening.shutil, "copyfileobj", full)
+    with pytest.raises(
+        UserError, match=r"No space left on device\); free some space, or, if it is"
+    ):
+        opened({"package": "package==1"}, tmp_path)
 
 
 def test_no_file_of_a_wheel_is_there_before_it_is_whole(folder, tmp_path, monkeypatch):

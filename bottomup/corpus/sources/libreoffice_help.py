@@ -109,8 +109,8 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         )
     except OSError as error:
         raise UserError(
-            f"the help cannot be read or written ({error}); move away what is in its place, or "
-            "mend its permissions"
+            f"the help cannot be read or written ({error}); free some space, move away what is in "
+            "its place, or mend its permissions"
         ) from error
     rows, unpaired = [], []
     for page in sorted(source):
@@ -222,8 +222,8 @@ def _download(url: str, path: Path) -> None:
                     raise OSError(f"it ended {missing} bytes too early")
         except (OSError, ValueError, HTTPException) as error:
             raise UserError(
-                f"cannot download {url} ({error}); save it by hand as {path}, "
-                "or set `from: folder` with the `folder` of a help tree"
+                f"cannot download {url} ({error}); free some space if there is none, save it by "
+                f"hand as {path}, or set `from: folder` with the `folder` of a help tree"
             ) from error
         part.rename(path)
 

@@ -98,8 +98,8 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
             rows, lost = _rows(options, download_folder, Path(own))
     except OSError as error:
         raise UserError(
-            f"the pages cannot be read or written ({error}); move away what is in their place, or "
-            "mend their permissions"
+            f"the pages cannot be read or written ({error}); free some space, move away what is in "
+            "their place, or mend their permissions"
         ) from error
     english = ["source", "target"] if options.languages[0] == "en" else ["target", "source"]
     table = pd.DataFrame(rows, columns=["document", "element", *english], dtype=str)

@@ -74,8 +74,8 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         sides = [_descriptions(folder, name) for name in options.names]
     except OSError as error:
         raise UserError(
-            f"the indices cannot be read or written ({error}); move away what is in their place, "
-            "or mend their permissions"
+            f"the indices cannot be read or written ({error}); free some space, move away what is "
+            "in their place, or mend their permissions"
         ) from error
     rows, md5s, parts, unaligned = [], set(), 0, []
     for md5, (package, source) in sorted(sides[0].items(), key=lambda item: (item[1][0], item[0])):

@@ -125,8 +125,8 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         by_name = _catalogs(options, download_folder)
     except OSError as error:
         raise UserError(
-            f"the catalogs cannot be read or written ({error}); move away what is in their place, "
-            "or mend their permissions"
+            f"the catalogs cannot be read or written ({error}); free some space, move away what is "
+            "in their place, or mend their permissions"
         ) from error
     rows: list[tuple[str, ...]] = []
     unpaired: list[str] = []

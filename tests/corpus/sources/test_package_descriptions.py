@@ -169,7 +169,9 @@ def test_an_index_that_is_damaged_is_an_error_of_one_line(folder, data):
 
 def test_a_file_where_the_folder_of_downloads_should_be_is_an_error(tmp_path):
     (tmp_path / "downloads").touch()
-    with pytest.raises(UserError, match=r"indices cannot be read or written .*; move away"):
+    with pytest.raises(
+        UserError, match=r"indices cannot be read or written .*; free some space, move"
+    ):
         fetch(Options(), tmp_path / "downloads")
 
 

@@ -134,7 +134,9 @@ def test_a_catalog_that_is_damaged_is_left_out_and_said(folder, caplog):
 
 def test_a_file_where_the_folder_of_downloads_should_be_is_an_error(tmp_path):
     (tmp_path / "own").touch()
-    with pytest.raises(UserError, match=r"catalogs cannot be read or written .*; move away"):
+    with pytest.raises(
+        UserError, match=r"catalogs cannot be read or written .*; free some space, move"
+    ):
         fetch(Options(), tmp_path / "own")
 
 
