@@ -3,6 +3,7 @@ was stopped.
 """
 
 import logging
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ from bottomup.core import running
 from bottomup.plan.start import command
 
 MOST = 20  # lines
+LOGGED = re.compile(r"\d\d:\d\d:\d\d ")  # as programs log; an error has no time before it
 FULL_BYTES = 2**20  # with less free space, a log may have no room for its line
 
 
@@ -58,8 +60,15 @@ def full_disk() -> list[str]:
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log; a user's mistake is one line."""
+    """The last line of a log: a user's mistake is one line. Where it only tells what was done, the
+    program had no time to say more."""
     if not log.exists():
         return "not written"
     lines = log.read_text(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "empty")
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "empty")
+    if not LOGGED.match(line):
+        return line
+    return (
+        "killed or stopped; if the system did that for want of memory, run again with fewer "
+        f"--cores; before it: {line}"
+    )

@@ -1,5 +1,8 @@
 import logging
+import os
+import re
 import shutil
+import subprocess
 import sys
 import threading
 from types import SimpleNamespace
@@ -7,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from bottomup.core import running
-from bottomup.plan.failures import expect_a_stop, say_how_it_ended
+from bottomup.plan.failures import expect_a_stop, last_line, say_how_it_ended
+from tests.plan.checkouts import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +83,34 @@ def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
             "d: killed",
         ),
     ]
+
+
+PROGRAM = """\
+import os
+from bottomup.plan import program
+def main(arguments):
+    END
+program.run(main, program.parser("A program."))
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "line"),
+    [
+        (
+            "os.kill(os.getpid(), 9)",
+            r"killed or stopped; if .* with fewer --cores; before it: \d.*",
+        ),
+        ("raise program.UserError('found x')", "error: found x"),
+        ("raise MemoryError('none is left')", "MemoryError: none is left"),
+    ],
+)
+def test_what_a_program_was_doing_is_no_reason_why_it_ended(tmp_path, end, line):
+    (tmp_path / "program.py").write_text(PROGRAM.replace("END", end))
+    command = [sys.executable, tmp_path / "program.py", "--settings", '{"code": {}}', "--gpus", "0"]
+    with (tmp_path / "log").open("w") as log:
+        subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=log)
+    assert re.fullmatch(line, last_line(tmp_path / "log"))
 
 
 def test_the_reason_stands_where_the_program_did_not_fail(tmp_path, capsys):
