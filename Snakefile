@@ -56,10 +56,10 @@ except UserError as error:
 if workflow.is_main_process:
     try:
         start.require_none_at_work(Path(f"results/{STUDY.study}"), TYPED)
+        make_again_what_was_lost(Path(f"results/{STUDY.study}"))
     except UserError as error:
         sys.exit(f"error: {error}")
     start.run_in(Path(f"results/{STUDY.study}"))
-    make_again_what_was_lost(Path(f"results/{STUDY.study}"))
 
 
 configfile: "config.yaml"

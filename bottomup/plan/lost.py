@@ -8,6 +8,7 @@ edit was taken back, the file would be lost for good.
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from bottomup.core.errors import UserError
@@ -23,6 +24,8 @@ def make_again_what_was_lost(study: Path, snakemake: Path = Path(".snakemake")) 
 
     While a Snakemake runs the study, files are missing because they are being made; then nothing
     is done.
+
+    Raises UserError if Snakemake cannot be told.
     """
     try:
         require_idle(study)
@@ -31,18 +34,32 @@ def make_again_what_was_lost(study: Path, snakemake: Path = Path(".snakemake")) 
     metadata, incomplete = snakemake / "metadata", snakemake / "incomplete"
     all_records = [*recorded(metadata)]
     gone = lost(study, {path: record for _, path, record in all_records}, {*records(incomplete)})
-    for file, _, record in all_records if gone else []:
-        if not gone.isdisjoint(map(Path, record["input"] or [])):
-            # As for a job that did not end: Snakemake then runs it again, and first what it reads.
-            mark = incomplete / file.relative_to(metadata)
-            mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.write_text(json.dumps({"external_jobid": None}))
+    made_from_it = (
+        file.relative_to(metadata)
+        for file, _, record in (all_records if gone else [])
+        if not gone.isdisjoint(map(Path, record["input"] or []))
+    )
+    _mark(incomplete / name for name in made_from_it)
     if gone:
         print(
             f"missing since a job failed or was killed: {min(gone)} and {len(gone) - 1} more; made "
             "again where they are needed, and then what is made from them",
             file=sys.stderr,
         )
+
+
+def _mark(marks: Iterable[Path]) -> None:
+    """Mark jobs like those that did not end: Snakemake then runs them again, and first what they
+    read."""
+    for mark in marks:
+        try:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.write_text(json.dumps({"external_jobid": None}))
+        except OSError as error:
+            raise UserError(
+                f"{mark} cannot be written: {error.strerror}; free some space or change its "
+                "permissions, and run again"
+            ) from error
 
 
 def lost(study: Path, by_output: dict[Path, dict], started: set[Path]) -> set[Path]:

@@ -21,7 +21,8 @@ def recorded(folder: Path) -> Iterator[tuple[Path, Path, dict]]:
             continue
         try:
             record = json.loads(file.read_text())
+            name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
+            output = base64.urlsafe_b64decode(name).decode()
         except (OSError, ValueError):
-            continue  # Snakemake also ignores a truncated record
-        name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
-        yield file, Path(base64.urlsafe_b64decode(name).decode()), record
+            continue  # Snakemake also ignores a truncated record; or a file of the system, as .nfs1
+        yield file, Path(output), record

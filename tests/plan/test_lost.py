@@ -1,11 +1,18 @@
 """A result that Snakemake deleted, for a job that failed or was killed, is not lost for good."""
 
+import base64
+import json
 import re
+import shutil
 from collections import Counter
+from pathlib import Path
+
+import pytest
 
 from bottomup.core import running
-from bottomup.plan.lost import lost
-from bottomup.plan.metadata import recorded
+from bottomup.core.errors import UserError
+from bottomup.plan.lost import lost, make_again_what_was_lost
+from bottomup.plan.metadata import recorded, records
 from tests.plan.checkouts import RESULTS
 
 ENCODED = "encode_text:*/train.source/*"
@@ -23,6 +30,34 @@ def test_only_what_a_result_that_is_there_was_made_from_is_lost(tmp_path):
     # A user deleted it, if there is a record of it and its job was not killed.
     assert lost(study, made | {text: {"input": []}}, set()) == set()
     assert lost(study, made | {text: {"input": None}}, {text}) == {text}
+
+
+def a_record(folder, output, inputs):
+    """As Snakemake records that an output was made from inputs."""
+    file = folder / "metadata" / base64.urlsafe_b64encode(str(output).encode()).decode()
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text(json.dumps({"input": [*map(str, inputs)]}))
+    return file
+
+
+def test_what_is_lost_and_cannot_be_marked_is_one_line(tmp_path):
+    (table := tmp_path / "study" / "table").parent.mkdir()
+    table.touch()
+    record = a_record(tmp_path, table, [table.with_name("text")])
+    make_again_what_was_lost(table.parent, tmp_path)
+    assert [path.name for path in (tmp_path / "incomplete").iterdir()] == [record.name]
+    shutil.rmtree(tmp_path / "incomplete")
+    (tmp_path / "incomplete").touch()  # stands for a disk that is full or read-only
+    with pytest.raises(UserError, match=r"^\S+ cannot be written: \D+; free some space or "):
+        make_again_what_was_lost(table.parent, tmp_path)
+
+
+def test_files_of_the_system_among_the_records_are_none(tmp_path):
+    """NFS has such a file in place of one that is deleted while it is open."""
+    record = a_record(tmp_path, "results/a", [])
+    for name in (".nfs00001", "a", "é"):
+        shutil.copy(record, record.with_name(name))
+    assert [*records(record.parent)] == [Path("results/a")]
 
 
 def jobs(checkout, *targets):
