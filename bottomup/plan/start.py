@@ -10,8 +10,10 @@ import shlex
 import sys
 from argparse import Namespace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from snakemake.cli import parse_args
+from snakemake.common import get_appdirs
 from snakemake_interface_logger_plugins.common import logger_plugin_module_prefix
 
 from bottomup.core.errors import UserError
@@ -134,6 +136,20 @@ def require_config_files(arguments: list[str]) -> None:
             _require_file(file)
     except UserError as error:
         sys.exit(f"error: {error}")
+
+
+def require_cache() -> None:
+    """Exit in one line if Snakemake cannot write where it will, whatever is asked of it."""
+    folder = Path(get_appdirs().user_cache_dir, "snakemake/source-cache")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder):
+            pass
+    except OSError as error:
+        sys.exit(
+            f"error: {folder} cannot be written: {error.strerror}; set XDG_CACHE_HOME to a folder "
+            "that can be, for Snakemake"
+        )
 
 
 def _require_file(file: Path) -> None:

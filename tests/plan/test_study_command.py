@@ -1,5 +1,6 @@
 """The command ./study: what it hands to Snakemake, and what it says of mistakes."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -149,6 +150,19 @@ def test_snakemake_asks_before_it_reads_them(unbuilt):
     *_, line = done.stderr.splitlines()
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert line.startswith("error: --configfile: found latex, no file")
+
+
+def test_a_home_that_cannot_be_written_is_one_line(unbuilt, tmp_path):
+    """Snakemake keeps files there, whatever it is asked for."""
+    (tmp_path / "home").touch()
+    home = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": ""}
+    command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml"]
+    done = subprocess.run(
+        command, cwd=unbuilt, env=os.environ | home, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith(f"error: {tmp_path}/home/") and "set XDG_CACHE_HOME to" in line
 
 
 @pytest.fixture
