@@ -11,7 +11,7 @@ from bottomup.claims.inference import Prior, power
 from bottomup.claims.looks import Looks
 from bottomup.claims.tables import Tables, objectives, seeds
 from bottomup.claims.until import IN_OTHER_WORDS, until
-from bottomup.claims.verdicts import corrected, surest
+from bottomup.claims.verdicts import Sure, corrected, surest
 from bottomup.claims.words import (
     AGAINST,
     ALL,
@@ -61,15 +61,17 @@ def judge(
     Verdicts are corrected for the claims of one paper, see `verdicts.corrected`; `uncorrected` is
     the verdict on the claim alone, `otherwise` the one that models which are not ready would have.
     """
-    words: dict[str, str] = {}
+    sure: dict[str, Sure] = {}
     at: dict[str, int] = {}
     for look, known in enumerate(looks.taken(tables), start=1):
         findings, missing = find_all(claims, known, initial)
         prior_of = priors(findings)
         decided = {name: finding.decided(prior_of[name]) for name, finding in findings.items()}
-        for name, word in _corrected(claims, decided, len(looks.planned)).items():
-            if words.get(name, UNDECIDED) == UNDECIDED:
-                words[name], at[name] = word, look
+        for name, now in _corrected(claims, decided, len(looks.planned)).items():
+            before = sure.get(name, Sure())
+            sure[name] = before.then(now)
+            if sure[name].word == UNDECIDED or sure[name].word != before.word:
+                at[name] = look
     names = objectives(tables)
     rows = []
     for claim in claims:
@@ -81,11 +83,11 @@ def judge(
             curve = curves[curves["claim"] == claim.name]
             about = rests_on(finding, tables, names)
             why = [f"{name}: {not_ready[name]}" for name in about if name in not_ready]
-            row |= _numbers(finding, decisions) | _marks(finding, decisions)
+            row |= _numbers(finding, decisions) | _marks(finding, decisions, sure[name])
             row |= agreeing(curve, decisions.p.alone)
             row |= {"power": _power(finding, decisions, prior)}
-            row |= {"look": at[claim.name], "rests_on": " ".join(about)}
-            row |= _verdict(words[claim.name], decisions.p.alone, curve, why)
+            row |= {"look": at[name], "rests_on": " ".join(about)}
+            row |= _verdict(sure[name].word, decisions.p.alone, curve, why)
             row |= {"undecided_until": IN_OTHER_WORDS.get(row["verdict"], "")}
             if row["verdict"] == UNDECIDED:
                 level = surest(sum(other.claim.paper == claim.paper for other in findings.values()))
@@ -104,14 +106,14 @@ def judge(
 
 def _corrected(
     claims: Sequence[Claim], decided: Mapping[str, Decided], looks: int
-) -> dict[str, str]:
-    """The verdict on each measured claim, corrected for the number of claims on its paper and of
+) -> dict[str, Sure]:
+    """What is sure of each measured claim, corrected for the number of claims on its paper and of
     looks."""
-    words: dict[str, str] = {}
+    sure: dict[str, Sure] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         names = [claim.name for claim in claims if claim.paper == paper and claim.name in decided]
-        words |= corrected({name: decided[name].p for name in names}, looks)
-    return words
+        sure |= corrected({name: decided[name].p for name in names}, looks)
+    return sure
 
 
 def _counted_once(rows: pd.DataFrame) -> pd.DataFrame:
@@ -160,14 +162,14 @@ def agreeing(curve: pd.DataFrame, alone: str) -> dict[str, int]:
     return {"specifications": len(curve), "specifications_agree": agree}
 
 
-def _marks(finding: Finding, decisions: Decided) -> dict:
+def _marks(finding: Finding, decisions: Decided, sure: Sure) -> dict:
     """What a reader of the verdict must know."""
     marks = []
     if finding.parts.n_runs == 1 and finding.claim.across_seeds:
         marks.append("one pair of runs")
     elif finding.parts.n_runs == 1:
         marks.append(f"one run of {len(finding.asked)}" if finding.unrepeated else "one run")
-    if decisions.p.alone == REPRODUCED and decisions.p.smaller <= LEVEL / 2:
+    if sure.holds and sure.smaller:
         marks.append("smaller than published")
     if finding.claim.of_training and not finding.added:
         marks.append("no initial models beside it")

@@ -24,6 +24,34 @@ Numbers = float | np.ndarray
 
 
 @dataclass(frozen=True)
+class Sure:
+    """What is surely so of a claim; see `PValues`."""
+
+    holds: bool = False
+    absent: bool = False
+    contradicted: bool = False
+    towards: bool = False
+    smaller: bool = False
+
+    @property
+    def word(self) -> str:
+        if self.holds:
+            return REPRODUCED
+        if not self.absent:
+            return SMALLER if self.smaller else UNDECIDED
+        if self.contradicted:
+            return CONTRADICTED
+        return IN_PART if self.towards else ABSENT
+
+    def then(self, later: "Sure") -> "Sure":
+        """What is sure after a later look: what was sure stands, and what was open may be added."""
+        side = self if self.holds or self.absent else later
+        moved = self if self.contradicted or self.towards else later
+        smaller = self.smaller or later.smaller
+        return Sure(side.holds, side.absent, moved.contradicted, moved.towards, smaller)
+
+
+@dataclass(frozen=True)
 class PValues:
     """One-sided p-values on a claim, each small if the data speak for its word; numbers, or arrays
     of simulated studies.
@@ -51,21 +79,19 @@ class PValues:
     @property
     def alone(self) -> str:
         """The word for the claim alone."""
-        return self.word(self.side, 2 * self.contradicted, 2 * self.towards, 2 * self.smaller)
+        by = 2 * self.contradicted, 2 * self.towards, 2 * self.smaller
+        return self.sure(self.side, *by).word
 
-    def word(self, side: Numbers, contradicted: Numbers, towards: Numbers, smaller: Numbers) -> str:
-        """The word by these two-sided p-values, which may be corrected for other claims."""
-        if side > LEVEL:
-            return SMALLER if smaller <= LEVEL else UNDECIDED
-        if self.holds < self.absent:
-            return REPRODUCED
-        if contradicted <= LEVEL:
-            return CONTRADICTED
-        return IN_PART if towards <= LEVEL else ABSENT
+    def sure(self, side: Numbers, *others: Numbers) -> Sure:
+        """What is sure by these two-sided p-values, which may be corrected for other claims: that
+        of the side, and those that it is contradicted, moved towards the sentence and smaller."""
+        decided = bool(side <= LEVEL)
+        holds = decided and bool(self.holds < self.absent)
+        return Sure(holds, decided and not holds, *(bool(p <= LEVEL) for p in others))
 
 
-def corrected(claims: Mapping[str, PValues], looks: int = 1) -> dict[str, str]:
-    """The word for each claim of one family, at one of several looks.
+def corrected(claims: Mapping[str, PValues], looks: int = 1) -> dict[str, Sure]:
+    """What is sure of each claim of one family, at one of several looks.
 
     Of the claims on either side, of those that are contradicted, of those that training moves
     towards the sentence and of those that are smaller than published, the expected share of wrong
@@ -80,8 +106,8 @@ def corrected(claims: Mapping[str, PValues], looks: int = 1) -> dict[str, str]:
             for kind in ("contradicted", "towards", "smaller")
         ),
     ]
-    words = (one.word(*of) for one, *of in zip(each, *kinds, strict=True))
-    return dict(zip(claims, words, strict=True))
+    sure = (one.sure(*of) for one, *of in zip(each, *kinds, strict=True))
+    return dict(zip(claims, sure, strict=True))
 
 
 def surest(n_claims: int) -> float:

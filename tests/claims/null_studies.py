@@ -152,7 +152,7 @@ def judged(
     for paper in PAPERS:
         of_paper = {c.name: p[c.name] for c in claims if c.paper == paper and c.name in p}
         # Of a statistic that is nothing, it is true that it is smaller than published.
-        words = {*corrected(of_paper).values()}
+        words = {sure.word for sure in corrected(of_paper).values()}
         decided.append(not words.isdisjoint({REPRODUCED, *AGAINST}))
     return [float(one.side) for one in p.values()], decided
 

@@ -9,7 +9,7 @@ import pytest
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.judge import COLUMNS
 from bottomup.claims.looks import Looks
-from bottomup.claims.verdicts import PValues, corrected
+from bottomup.claims.verdicts import PValues, Sure, corrected
 from tests.claims import made_up
 from tests.claims.made_up import NO_CORRELATIONS, NO_SPECIFICATIONS, claim, of_runs
 from tests.claims.test_finding import of, where_large
@@ -157,7 +157,8 @@ def test_verdicts_on_a_paper_are_corrected_together():
     factor = 4 * (1 + 1 / 2 + 1 / 3 + 1 / 4)
     assert [p * factor / k < 0.05 for k, p in enumerate(ps, 1)] == [True, True, False, False]
     found = corrected({str(p): for_it(p) for p in ps})
-    assert [*found.values()] == ["reproduced", "reproduced", "undecided", "undecided"]
+    words = [one.word for one in found.values()]
+    assert words == ["reproduced", "reproduced", "undecided", "undecided"]
     assert corrected({}) == {}
 
 
@@ -199,7 +200,7 @@ def test_the_word_follows_from_p_values(p, word):
         **dict.fromkeys(("holds", "absent", "contradicted", "towards", "smaller"), 1.0) | p
     )
     assert one.alone == word
-    assert corrected({"a claim": one}) == {"a claim": word}
+    assert corrected({"a claim": one})["a claim"].word == word
 
 
 @pytest.mark.parametrize(
@@ -340,6 +341,40 @@ def test_what_is_decided_at_a_look_stands():
     assert (row["verdict"], row["look"]) == ("reproduced", 1)
     # The numbers are those of all runs.
     assert row["value"] == pytest.approx(-8.7 / 5) and row["uncorrected"] == "undecided"
+
+
+def test_what_is_smaller_may_be_found_to_be_there_at_a_later_look():
+    """Else a row would say that the side is open, beside an interval on one side."""
+    row = judged_by_looks(0.55, 0.3, 0.2)
+    assert (row["verdict"], row["look"]) == ("smaller than published", 1)
+    row = judged_by_looks(0.55, 0.3, 0.2, 0.35, 0.35)
+    assert row["ci_low"] > row["margin"] and (row["verdict"], row["look"]) == ("reproduced", 2)
+    assert row["provisional"] == "smaller than published"
+
+
+def test_what_was_sure_at_a_look_stands_beside_what_is_added():
+    nothing, smaller, absent = Sure(), Sure(smaller=True), Sure(absent=True)
+    holds, contradicted = Sure(holds=True), Sure(absent=True, contradicted=True)
+    assert nothing.then(smaller).then(holds) == Sure(holds=True, smaller=True)
+    assert smaller.then(nothing) == smaller
+    assert absent.then(holds) == absent and absent.then(contradicted).word == "contradicted"
+    towards = Sure(absent=True, towards=True)
+    assert towards.then(contradicted) == towards and contradicted.then(towards) == contradicted
+
+
+def test_a_claim_that_is_only_alone_smaller_is_not_marked():
+    """Surely is given how many claims are asked: here that is sure of none."""
+    rng = np.random.default_rng(1)
+    values = {"mt": [0.9, 1.1, 1.3], **{f"o{n}": rng.normal(0, 0.3, 3) for n in range(9)}}
+    data = {"of_training": False}
+    claims = [claim(of("mt"), **data)]
+    claims += [claim(of(f"o{n}"), published_as="assumed", **data) for n in range(9)]
+    for one, name in zip(claims, values, strict=True):
+        object.__setattr__(one, "name", name)
+    alone, among = (judged(frame(**values), *some) for some in (claims[:1], claims))
+    assert (alone["verdict"], alone["provisional"]) == ("reproduced", "smaller than published")
+    assert (among["verdict"], among["uncorrected"]) == ("undecided", "reproduced")
+    assert among["provisional"] == ""
 
 
 def test_what_is_undecided_is_asked_again_at_the_next_look():

@@ -48,11 +48,11 @@ def test_three_deviations_of_a_run_are_found_at_the_level_of_a_family():
 
 def test_each_look_has_an_equal_share_of_the_level():
     one = PValues(*(np.array(p) for p in (0.01, 0.99, 0.99, 1.0, 1.0)))  # two-sided 0.02
-    assert corrected({"a": one}, looks=2)["a"] == "reproduced"
-    assert corrected({"a": one}, looks=3)["a"] == "undecided"
+    assert corrected({"a": one}, looks=2)["a"].word == "reproduced"
+    assert corrected({"a": one}, looks=3)["a"].word == "undecided"
     small = replace(one, holds=np.array(0.4), smaller=np.array(0.01))
-    assert corrected({"a": small}, looks=2)["a"] == "smaller than published"
-    assert corrected({"a": small}, looks=3)["a"] == "undecided"
+    assert corrected({"a": small}, looks=2)["a"].word == "smaller than published"
+    assert corrected({"a": small}, looks=3)["a"].word == "undecided"
 
 
 def claims(*rows, until="5 runs, if the values stay"):
