@@ -111,7 +111,7 @@ class Truth:
 
         parts = known(finding.replicates, published.replicates if published else None)
         condition = known(finding.condition, published.condition if published else None)
-        extreme = max if claim.one_of else min
+        extreme = claim.extreme
         initial = finding.before if finding.difference else None
         before = extreme(initial.whole[:, 0]) if initial else 0.0
         return cls(parts, extreme(parts) - before, condition)

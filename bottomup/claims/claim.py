@@ -56,6 +56,11 @@ class Claim:
     curves: tuple[tuple[str, ...], ...] = ()
 
     @property
+    def extreme(self) -> Callable:
+        """The statistic, from its parts."""
+        return np.max if self.one_of else np.min
+
+    @property
     def margin(self) -> float:
         return MARGIN * self.published
 

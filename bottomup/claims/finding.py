@@ -22,6 +22,7 @@ from bottomup.claims.tables import (
     without_objective,
 )
 from bottomup.claims.verdicts import PValues
+from bottomup.claims.words import LEVEL
 
 
 @dataclass(frozen=True)
@@ -144,16 +145,18 @@ class Finding:
         return self.replicates.evidence(self.blocks)
 
     @cached_property
+    def of_condition(self) -> Evidence | None:
+        return self.condition.evidence(self.blocks) if self.condition else None
+
+    @cached_property
     def added(self) -> Evidence | None:
         return self.difference.evidence(self.blocks) if self.difference else None
 
     def decided(self, prior: Prior) -> "Decided":
         claim = self.claim
-        before, condition = (
-            part.evidence(self.blocks) if part else None for part in (self.before, self.condition)
-        )
+        before = self.before.evidence(self.blocks) if self.before else None
         initial = decide(before, prior, claim.margin, claim.one_of) if before else None
-        decisions = decided(claim, prior, self.parts, self.added, condition, initial)
+        decisions = decided(claim, prior, self.parts, self.added, self.of_condition, initial)
         return replace(decisions, p=decisions.p.at_least(1.0)) if self.unrepeated else decisions
 
 
@@ -180,11 +183,12 @@ def decided(
         short = replace(parts, values=parts.values - claim.published)
         smaller = decide(short, prior, 0.0, claim.one_of).below
     p = PValues(holds, absent, contradicted, towards, smaller)
+    met = None
     if condition:
-        of_runs = of_condition(claim, prior)
-        p = p.at_least(decide(condition, of_runs, claim.margin_of_condition).above)
+        met = decide(condition, of_condition(claim, prior), claim.margin_of_condition)
+        p = p.at_least(met.above)
     unknown_runs = parts.n_runs == 1 and not prior.df
-    return Decided(own, more, initial, p.at_least(1.0) if unknown_runs else p, unknown_runs)
+    return Decided(own, more, initial, met, p.at_least(1.0) if unknown_runs else p, unknown_runs)
 
 
 def of_condition(claim: Claim, prior: Prior) -> Prior:
@@ -194,15 +198,22 @@ def of_condition(claim: Claim, prior: Prior) -> Prior:
 
 @dataclass(frozen=True)
 class Decided:
-    """Decisions on the parts of a claim, on what training adds to its statistic and on the initial
-    models, and what follows: arrays `[...]` as in `Evidence`. unknown_runs: whether there is one
-    run, and nothing tells how far a second one would be."""
+    """Decisions on the parts of a claim, on what training adds to its statistic, on the initial
+    models and on its condition, and what follows: arrays `[...]` as in `Evidence`. unknown_runs:
+    whether there is one run, and nothing tells how far a second one would be."""
 
     own: Decision
     added: Decision | None
     initial: Decision | None
+    condition: Decision | None
     p: PValues
     unknown_runs: bool
+
+    @property
+    def less_than_before(self) -> bool:
+        """Whether it holds, but training takes away from it."""
+        against = self.added is not None and self.added.below <= LEVEL / 2
+        return bool(against and self.own.above <= LEVEL / 2)
 
 
 def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:

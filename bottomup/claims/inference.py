@@ -149,10 +149,14 @@ def _p(room: np.ndarray, error: np.ndarray, df: np.ndarray) -> np.ndarray:
 
 
 def power(
-    evidence: Evidence, prior: Prior, size: float, margin: float, one_of: bool = False
+    evidence: Evidence,
+    prior: Prior,
+    size: float | np.ndarray,
+    margin: float,
+    one_of: bool = False,
 ) -> float:
     """The chance, 0 to 1, that such a study shows a part of this size to be above the margin; of
-    the part that is known worst. NaN where an error is unknown.
+    the part of which it is least. NaN where an error is unknown.
 
     It is that of a claim asked alone: Student's t, shifted by the room in standard errors.
     """

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from bottomup.claims.claim import Claim
-from bottomup.claims.finding import Decided, Finding, find_all, priors, rests_on
+from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
 from bottomup.claims.inference import Prior, power
 from bottomup.claims.looks import Looks
 from bottomup.claims.tables import Tables, objectives, seeds
@@ -145,15 +146,19 @@ def _numbers(finding: Finding, decisions: Decided) -> dict:
 
 def _power(finding: Finding, decisions: Decided, prior: Prior) -> float:
     """The chance that this study finds the claim reproduced, asked alone, where its statistic has
-    the published size, and its initial models what they have here. NaN where that is not known."""
+    the published size, and its initial models and its condition what they have here. NaN where that
+    is not known."""
     claim = finding.claim
     if finding.unrepeated or decisions.unknown_runs:
         return math.nan
-    own = power(finding.parts, prior, claim.published, claim.margin, claim.one_of)
-    if not finding.added or not decisions.initial:
-        return own
-    added = claim.published - float(decisions.initial.value)
-    return min(own, power(finding.added, prior, added, claim.margin))
+    chances = [power(finding.parts, prior, claim.published, claim.margin, claim.one_of)]
+    if finding.added and decisions.initial:
+        added = claim.published - float(decisions.initial.value)
+        chances.append(power(finding.added, prior, added, claim.margin))
+    if known := finding.of_condition:
+        usual = of_condition(claim, prior)
+        chances.append(power(known, usual, known.values, claim.margin_of_condition))
+    return float(np.min(chances))
 
 
 def agreeing(curve: pd.DataFrame, alone: str) -> dict[str, int]:
@@ -175,9 +180,12 @@ def _marks(finding: Finding, decisions: Decided, sure: Sure) -> dict:
         marks.append("no initial models beside it")
     elif finding.added and finding.added.n_runs < finding.parts.n_runs:
         marks.append("initial models beside some of its runs")
-    if decisions.added and decisions.added.below <= LEVEL / 2 < decisions.own.below:
-        holds = decisions.own.above <= LEVEL / 2
-        marks.append(f"{'holds, but' if holds else 'only'} less than before training")
+    if decisions.less_than_before:
+        marks.append("holds, but less than before training")
+    elif decisions.added and decisions.added.below <= LEVEL / 2 < decisions.own.below:
+        marks.append("only less than before training")
+    if decisions.condition and decisions.condition.above > LEVEL / 2:
+        marks.append("its condition is not sure")
     if not finding.claim.of_training and _known_before(decisions):
         marks.append("holds before training, too")
     seeds = " ".join(map(str, finding.replicates.seeds))

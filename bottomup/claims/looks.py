@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from bottomup.claims.tables import Tables, of_seeds, seeds
-from bottomup.claims.words import NOT_MEASURED, OF_FIRST_SEED, UNDECIDED
+from bottomup.claims.words import IN_VAIN, NOT_MEASURED, UNDECIDED
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Section
 
@@ -59,10 +59,10 @@ def next_look(
     """What the next look trains; None if no look is left, or nothing is undecided that more runs
     would decide.
 
-    claims: as from `judge`, with the objectives on which each rests. Those on a table of the first
-    seed alone ask for none, since more seeds bring it no rows. now: by objective, how many seeds it
-    has. initial: as in `find_all`; initial models get the seeds of those that start from
-    them. pruned: how many runs of an objective are pruned.
+    claims: as from `judge`, with the objectives on which each rests. Those to which more seeds
+    bring nothing ask for none (`words.IN_VAIN`). now: by objective, how many seeds it has. initial:
+    as in `find_all`; initial models get the seeds of those that start from them. pruned: how many
+    runs of an objective are pruned.
 
     Raises UserError if no claim is judged.
     """
@@ -71,7 +71,7 @@ def next_look(
             "no claim of this study is judged, so none asks for more seeds; measure what claims "
             "rest on: keys only and leave_out; docs/verdicts.csv has the claims with their tables"
         )
-    asked = claims[(claims["verdict"] == UNDECIDED) & (claims["undecided_until"] != OF_FIRST_SEED)]
+    asked = claims[(claims["verdict"] == UNDECIDED) & ~claims["undecided_until"].isin(IN_VAIN)]
     left = [n for n in planned if n > max(now.values())]
     if asked.empty or not left:
         return None

@@ -10,10 +10,10 @@ from bottomup.claims.inference import Evidence, Prior, enough
 from bottomup.claims.readiness import READY
 from bottomup.claims.words import (
     ESTIMATOR,
+    LESS_THAN_BEFORE,
     LEVEL,
     NOT_YET,
     OF_FIRST_SEED,
-    REPRODUCED,
     SMALLER,
     UNDECIDED,
 )
@@ -42,6 +42,8 @@ def until(
         return OF_FIRST_SEED
     if decisions.unknown_runs:
         return "a second run tells how far runs are apart"
+    if decisions.less_than_before:
+        return LESS_THAN_BEFORE
     if np.isnan(finding.parts.text).any():
         return (
             f"more of the {text_of}: without one block of documents a value that it rests on is "
@@ -53,23 +55,36 @@ def until(
     if not needed and alone == UNDECIDED and claim.has_published_size:
         needed, beside = _enough_for(finding, SMALLER, prior, LEVEL), "that it is smaller: "
     if not needed:
-        return f"the value is too near to none: {larger}"
+        return f"{_what_is_missing(finding)}: {larger}"
     runs, text = max(needed[0], finding.parts.n_runs + 1), needed[1]
     with_text = f" and {text:.1f} times the {text_of}" if text > 1 else ""
     return f"{beside}{runs} runs{with_text}, if the values stay; or {larger}"
 
 
-def _enough_for(
-    finding: Finding, word: str, prior: Prior, level: float
-) -> tuple[int, float] | None:
+def _what_is_missing(finding: Finding) -> str:
+    """Why no number of runs would decide, if the values stayed."""
+    claim, condition, added = finding.claim, finding.of_condition, finding.added
+    if condition and not condition.values.min() > claim.margin_of_condition:
+        return "its condition is not met"
+    holds = claim.extreme(finding.parts.values) > claim.margin
+    if added and holds and not added.values.min() > claim.margin:
+        return "training does not add to it"
+    return "the value is too near to none"
+
+
+Enough = tuple[int, float] | None  # see `inference.enough`
+
+
+def _enough_for(finding: Finding, word: str, prior: Prior, level: float) -> Enough:
     """What shows this word; of `UNDECIDED`, on which side it is."""
-    claim = finding.claim
-    if word == SMALLER:
-        short = replace(finding.parts, values=finding.parts.values - claim.published)
-        return enough(short, prior, 0.0, claim.one_of, level)
-    added = finding.added if word in (UNDECIDED, REPRODUCED) else None
-    condition = finding.condition.evidence(finding.blocks) if finding.condition else None
-    return enough_of_all(claim, prior, finding.parts, added, condition, level)
+    claim, parts = finding.claim, finding.parts
+    if word != SMALLER:
+        return enough_of_all(claim, prior, parts, finding.added, finding.of_condition, level)
+    short = replace(parts, values=parts.values - claim.published)
+    smaller = None
+    if claim.extreme(short.values) < 0:
+        smaller = enough(short, prior, 0.0, claim.one_of, level)
+    return _most([smaller, *_enough_for_condition(claim, prior, finding.of_condition, level)])
 
 
 def enough_of_all(
@@ -79,15 +94,32 @@ def enough_of_all(
     added: Evidence | None,
     condition: Evidence | None,
     level: float = LEVEL,
-) -> tuple[int, float] | None:
+) -> Enough:
     """How many runs, and how many times the text, decide on the parts of a claim, on what training
-    adds and on its condition, of which the last two may be missing; see `inference.enough`."""
+    adds if they speak for it, and on its condition, of which the last two may be missing; see
+    `inference.enough`."""
     wanted = [enough(parts, prior, claim.margin, claim.one_of, level)]
-    if added:
-        wanted.append(enough(added, prior, claim.margin, level=level))
-    if condition:
-        of_runs = of_condition(claim, prior)
-        wanted.append(enough(condition, of_runs, claim.margin_of_condition, level=level))
+    if added and claim.extreme(parts.values) > 0:
+        wanted.append(_enough_above(added, prior, claim.margin, level))
+    return _most([*wanted, *_enough_for_condition(claim, prior, condition, level)])
+
+
+def _enough_for_condition(
+    claim: Claim, prior: Prior, condition: Evidence | None, level: float
+) -> list[Enough]:
+    if not condition:
+        return []
+    of_runs = of_condition(claim, prior)
+    return [_enough_above(condition, of_runs, claim.margin_of_condition, level)]
+
+
+def _enough_above(evidence: Evidence, prior: Prior, margin: float, level: float) -> Enough:
+    """What shows that all parts are above the margin; None if one is on the other side."""
+    return enough(evidence, prior, margin, level=level) if evidence.values.min() > 0 else None
+
+
+def _most(wanted: list[Enough]) -> Enough:
+    """What is enough for all; None if nothing is for one."""
     if not all(wanted):
         return None
     runs, text = zip(*wanted, strict=True)

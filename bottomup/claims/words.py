@@ -36,11 +36,13 @@ MEANING = {
     UNDECIDED: "None of these is sure: this study cannot tell.",
     NOT_MEASURED: "The study lacks what the statistic needs.",
 }
-# What would decide a claim to which more seeds bring nothing.
+# What is said of a claim to which more seeds bring nothing.
 OF_FIRST_SEED = (
     "its table is of the first seed alone; a study with another first seed tells how far runs are "
     "apart"
 )
+LESS_THAN_BEFORE = "no number of runs, since training takes away from it"
+IN_VAIN = (OF_FIRST_SEED, LESS_THAN_BEFORE)
 # A specification as a claim is judged otherwise: its estimator, its layers, its seeds.
 AS_JUDGED, THIRDS, ALL = "as judged", "thirds", "all"
 # What a longer training could turn.

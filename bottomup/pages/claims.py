@@ -226,7 +226,7 @@ def _details(claim: dict, specified: list[dict]) -> dict[str, str]:
         "Verdict without correction": claim["uncorrected"],
         "Specifications": _agreement(claim, specified),
         "Contradicted if": claim["contradicted_if"],
-        "Undecided until": claim["undecided_until"],
+        "What would decide it": claim["undecided_until"],
         "Rank correlation": _number(claim["rank_correlation"], ".2f", curves),
         "Runs": _number(claim["runs"], ".0f", seeds),
         "Look": _number(claim["look"], ".0f"),

@@ -51,7 +51,8 @@ def verdicts(frames, names=NAMES):
 
 def words_of(every):
     usual = priors(every)
-    return pd.Series(corrected({n: one.decided(usual[n]).p for n, one in every.items()}))
+    sure = corrected({n: one.decided(usual[n]).p for n, one in every.items()})
+    return pd.Series({name: of.word for name, of in sure.items()})
 
 
 def test_where_it_is_so_every_sentence_is_reproduced_at_its_size(true):

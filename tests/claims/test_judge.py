@@ -10,6 +10,7 @@ from bottomup.claims import NotMeasuredError
 from bottomup.claims.judge import COLUMNS
 from bottomup.claims.looks import Looks
 from bottomup.claims.verdicts import PValues, Sure, corrected
+from bottomup.claims.words import LESS_THAN_BEFORE
 from tests.claims import made_up
 from tests.claims.made_up import NO_CORRELATIONS, NO_SPECIFICATIONS, claim, of_runs
 from tests.claims.test_finding import of, where_large
@@ -316,6 +317,38 @@ def test_a_condition_that_is_open_needs_its_own_runs():
     assert row["verdict"] == "undecided"
     # A run of the condition has the variance 4: 3 - 0.1 is (2.57 + 0.91) (4 / 6) ** 0.5 with six.
     assert row["undecided_until"] == "6 runs, if the values stay; or a larger model"
+
+
+def test_no_runs_are_asked_for_that_would_not_decide():
+    """Each is what it is however many runs there are."""
+
+    def until(mt, untrained, **data):
+        found = frame(mt=mt, untrained=untrained, lm=[-3.0, -3.1, -3.2])
+        row = judged(found, claim(of("mt"), **data))
+        assert row["verdict"] == "undecided"
+        return row["undecided_until"]
+
+    few = [4.0, 4.5, 5.0]
+    assert until(few, [9.0, 9.1, 9.2]) == LESS_THAN_BEFORE
+    # Not that it is smaller than the published 2.
+    assert until(few, few[::-1]) == "training does not add to it: a larger model"
+    unmet = "its condition is not met: a larger model"
+    assert until(few, [0.0, 0.1, 0.0], where=of("lm")) == unmet
+    assert until([0.0, 0.1, 0.2], [0.0, 0.1, 0.0], where=of("lm")) == unmet
+    # What training adds does not concern the other side. A run has the variance 6.25: 2 - 0.1 is
+    # (2.13 + 0.86) (6.25 / 16) ** 0.5.
+    against = [0.5, -2.0, -4.5]
+    assert until(against, against[::-1]) == "16 runs, if the values stay; or a larger model"
+
+
+def test_a_row_tells_of_a_condition_that_is_not_sure():
+    def row(condition):
+        table = frame(mt=[3.0, 3.1, 3.2], lm=condition)
+        return judged(table, claim(of("mt"), where=of("lm"), of_training=False))
+
+    sure, not_sure = row([3.0, 3.1, 3.2]), row([1.0, 5.0, 3.0])
+    assert sure["power"] > 0.9 and sure["provisional"] == ""
+    assert not_sure["power"] < 0.5 and not_sure["provisional"] == "its condition is not sure"
 
 
 LOOKS = Looks(seeds=[1, 2, 3, 4, 5], planned=[3, 5])

@@ -10,7 +10,7 @@ import yaml
 from bottomup.claims.inference import Prior, decide
 from bottomup.claims.looks import Looks, next_look
 from bottomup.claims.verdicts import PValues, corrected
-from bottomup.claims.words import OF_FIRST_SEED
+from bottomup.claims.words import IN_VAIN
 from bottomup.core.errors import UserError
 from tests.claims.made_up import BY_NAME, judged
 from tests.claims.test_inference import evidence
@@ -104,10 +104,11 @@ def test_nothing_is_trained_where_no_more_runs_would_decide(verdict, about, now)
     assert next_look(claims(("a", verdict, about, "change")), planned, now, {}, 2) is None
 
 
-def test_a_claim_on_a_table_of_the_first_seed_asks_for_no_more():
+@pytest.mark.parametrize("why", IN_VAIN)
+def test_a_claim_to_which_more_seeds_bring_nothing_asks_for_none(why):
     row = ("a", "undecided", "lm", "stitching")
     assert next_look(claims(row), PLANNED, NOW, INITIAL, pruned=2)
-    assert next_look(claims(row, until=OF_FIRST_SEED), PLANNED, NOW, INITIAL, pruned=2) is None
+    assert next_look(claims(row, until=why), PLANNED, NOW, INITIAL, pruned=2) is None
 
 
 @pytest.mark.parametrize("rows", [[], [("a", "not measured", "", "change")]], ids=str)

@@ -170,7 +170,7 @@ def test_a_row_has_the_sentence_the_verdict_and_all_that_decides_it():
         "p-value": "0.012",
         "Verdict without correction": "reproduced",
         "Contradicted if": "it rises",
-        "Undecided until": "ten times the text",
+        "What would decide it": "ten times the text",
         "Rank correlation": "0.94 (lm)",
         "Runs": "12 (seeds 1 2)",
         "Look": "2",
@@ -214,7 +214,7 @@ def test_what_is_not_known_is_not_drawn_and_not_told(claims):
 
 def test_missing_text_is_empty_as_it_is_when_read_from_a_file():
     row = first(provisional=None, undecided_until=NAN, seeds=None)
-    assert row["verdict"] == "undecided" and "Undecided until" not in details(row)
+    assert row["verdict"] == "undecided" and "What would decide it" not in details(row)
     assert details(row)["Runs"] == "12"
 
 
