@@ -124,7 +124,7 @@ def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
             ends=lambda: (-turned.high, -turned.low),
         )
     values, n = evidence.values, evidence.values.shape[-1]
-    error, df = errors(evidence, prior)
+    error, df = known_errors(evidence, prior)
 
     def each(level: float) -> np.ndarray:
         return student.ppf(1 - level, df) * error
@@ -140,11 +140,16 @@ def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
     )
 
 
+def known_errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
+    """As `errors`; NaN without any spread: a finite sample without it says nothing of how far
+    another would be."""
+    error, df = errors(evidence, prior)
+    return np.where(error > 0, error, np.nan), df
+
+
 def _p(room: np.ndarray, error: np.ndarray, df: np.ndarray) -> np.ndarray:
-    """One-sided p-values of "the true room is not positive"; 1 where nothing is known. A finite
-    sample without any spread says nothing of how far another would be."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(error > 0, room / error, np.nan)
+    """One-sided p-values of "the true room is not positive"; 1 where nothing is known."""
+    t = room / error
     return np.where(np.isnan(t), 1.0, student.sf(t, df))
 
 
@@ -160,10 +165,9 @@ def power(
 
     It is that of a claim asked alone: Student's t, shifted by the room in standard errors.
     """
-    error, df = errors(evidence, prior)
+    error, df = known_errors(evidence, prior)
     level = LEVEL / 2 / (evidence.values.shape[-1] if one_of else 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shift = (size - margin) / np.where(error > 0, error, np.nan)
+    shift = (size - margin) / error
     return float(shifted_student.sf(student.ppf(1 - level, df), df, shift).min())
 
 

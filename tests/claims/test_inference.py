@@ -135,6 +135,7 @@ def test_without_any_spread_nothing_is_decided():
     for found in (evidence([9.0], run=0.0, n_runs=3), evidence([-9.0], run=0.0, n_runs=2)):
         decision = decide(found, NO_PRIOR, margin=1.0)
         assert (decision.above, decision.below) == (1, 1)
+        assert math.isnan(decision.low) and math.isnan(decision.high)
 
 
 @pytest.mark.parametrize("one_of", [False, True])
