@@ -10,7 +10,7 @@ from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
 from bottomup.claims.inference import Prior, power
 from bottomup.claims.looks import Looks
-from bottomup.claims.tables import Tables, objectives, seeds
+from bottomup.claims.tables import TEXT, Tables, objectives, seeds
 from bottomup.claims.until import IN_OTHER_WORDS, until
 from bottomup.claims.verdicts import Sure, corrected, surest
 from bottomup.claims.words import (
@@ -39,7 +39,6 @@ COLUMNS = [
     *("contradicted_if", "rank_correlation", "curves", "undecided_until"),
 ]
 TEXTS = ["otherwise", "provisional", "not_ready", "seeds", "rests_on", "undecided_until"]
-NUMBER = ["value", "ci_low"]  # its other end is wider where the claim has more parts
 
 
 def judge(
@@ -101,7 +100,7 @@ def judge(
         else:
             row |= _not_measured(missing[claim.name])
         rows.append(row)
-    table = _counted_once(pd.DataFrame(rows, columns=COLUMNS))
+    table = _counted_once(pd.DataFrame(rows, columns=COLUMNS), findings)
     return table.assign(**{name: table[name].astype(object).fillna("") for name in TEXTS})
 
 
@@ -117,13 +116,24 @@ def _corrected(
     return sure
 
 
-def _counted_once(rows: pd.DataFrame) -> pd.DataFrame:
-    """Two claims of a paper that rest on one number are one finding: the second names the first."""
+def _counted_once(rows: pd.DataFrame, findings: Mapping[str, Finding]) -> pd.DataFrame:
+    """Two claims of a paper that rest on one number are one finding: the second names the first.
+
+    They have the same lower end, and other text would move both alike. The upper end is wider where
+    a claim has more parts. Counts that text does not move may be equal by chance.
+    """
     rows["same_number_as"] = ""
-    measured = rows[rows["value"].notna()]
-    for _, same in measured.groupby(["paper", *NUMBER], dropna=False, sort=False):
+    moved = rows["claim"].map({name: _moved_by_text(of) for name, of in findings.items()})
+    for _, same in rows.groupby(["paper", "ci_low", moved], sort=False):
         rows.loc[same.index[1:], "same_number_as"] = same["claim"].iloc[0]
     return rows
+
+
+def _moved_by_text(finding: Finding) -> bytes | None:
+    """How other text would move the part of a claim that is its statistic; None if it would not."""
+    whole = finding.replicates.whole
+    own = whole[whole[:, 0] == finding.claim.extreme(whole[:, 0])][0, : TEXT.stop]
+    return own.tobytes() if np.ptp(own) > 0 else None
 
 
 def _numbers(finding: Finding, decisions: Decided) -> dict:

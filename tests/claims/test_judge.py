@@ -241,6 +241,17 @@ def test_one_number_is_counted_once():
     assert rows["same_number_as"].fillna("").tolist() == ["", "a", ""]
 
 
+def test_numbers_that_are_equal_by_chance_count_each():
+    """As shares of heads may be, which no other text would move."""
+    values = [3.0, 3.1, 3.2]
+    claims = [claim(of(name), of_training=False) for name in ("mt", "lm")]
+    for one, name in zip(claims, "ab", strict=True):
+        object.__setattr__(one, "name", name)
+    rows = made_up.judged({"change": frame(0.0, mt=values, lm=values)}, claims)
+    assert rows["ci_low"].notna().all() and rows["ci_low"].nunique() == 1
+    assert rows["same_number_as"].tolist() == ["", ""]
+
+
 def test_a_verdict_that_falls_to_the_others_says_so():
     rng = np.random.default_rng(1)
     # One that is decided alone, among nine that are nothing.

@@ -2123,6 +2123,7 @@ MISTAKES = [
         ("= before.then(now)", "= now"),
         (" and initial.value != decisions.own.value", ""),
         ("same.index[1:]", "same.index[:]"),
+        ("own.tobytes() if np.ptp(own) > 0 else None", "own[:1].tobytes()"),
     ),
     *of(
         "claims",
