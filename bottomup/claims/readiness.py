@@ -5,7 +5,9 @@ translation model took on positions after 20 million tokens, and were not there 
 """
 
 from collections.abc import Mapping
+from math import isnan, nan
 
+import numpy as np
 import pandas as pd
 
 # Below these a model hardly does what it was trained for: few translations give the gist, few
@@ -36,7 +38,10 @@ def not_ready(curves: Mapping[str, pd.DataFrame], quality: pd.DataFrame) -> dict
         objective, _, _ = run.rpartition("-")
         falls.setdefault(objective, []).append(late_fall(curve))
     for objective, of_runs in falls.items():
-        if (fall := sum(of_runs) / len(of_runs)) > STILL_FALLING:
+        fall = sum(of_runs) / len(of_runs)
+        if isnan(fall):
+            reasons.setdefault(objective, []).append("dev loss is not known at half of its tokens")
+        elif fall > STILL_FALLING:
             reasons.setdefault(objective, []).append(
                 f"dev loss fell by {fall:.2f} nats over the second half of its tokens"
             )
@@ -44,7 +49,7 @@ def not_ready(curves: Mapping[str, pd.DataFrame], quality: pd.DataFrame) -> dict
 
 
 def late_fall(curve: pd.DataFrame) -> float:
-    """How much the dev loss fell over the second half of the tokens, nats."""
-    known = curve.dropna(subset="dev_loss_nats")
-    half = known[known["tokens"] >= known["tokens"].iloc[-1] / 2]
-    return float(half["dev_loss_nats"].iloc[0] - half["dev_loss_nats"].iloc[-1])
+    """How much the dev loss fell over the second half of the tokens, nats, on a line between two
+    evaluations; NaN if the first is later."""
+    tokens, loss = curve[["tokens", "dev_loss_nats"]].dropna().to_numpy(float).T
+    return float(np.interp(tokens[-1] / 2, tokens, loss, left=nan) - loss[-1])

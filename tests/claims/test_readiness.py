@@ -1,6 +1,7 @@
 """Which models could still come to what they lack, by their quality and their learning curves."""
 
 import pandas as pd
+import pytest
 
 from bottomup.claims.readiness import late_fall, not_ready
 
@@ -20,6 +21,15 @@ def test_the_late_fall_is_that_of_the_second_half_of_the_tokens():
     # Half of four million tokens are two.
     assert late_fall(curve(9.0, 5.0, 4.5, 4.25)) == 0.75
     assert late_fall(curve(4.0, None, 4.0, 4.0)) == 0.0
+
+
+def test_few_evaluations_do_not_hide_a_fall():
+    rare = pd.DataFrame({"tokens": [40.0, 90.0, 100.0], "dev_loss_nats": [5.0, 4.0, 3.9]})
+    # A fifth of the way from 40 to 90.
+    assert late_fall(rare) == pytest.approx(4.8 - 3.9)
+    assert not_ready({"lm-1": rare[1:]}, quality()) == {
+        "lm": "dev loss is not known at half of its tokens"
+    }
 
 
 def test_weak_models_and_those_that_still_learn_are_named_with_the_reason():
