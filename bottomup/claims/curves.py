@@ -246,15 +246,12 @@ def bottom(curve: Layers) -> Layers:
 
 
 def middle(curve: Layers) -> Layers:
-    """What is neither `bottom` nor `top`; the whole sequence if nothing is.
-
-    Raises NotMeasuredError if halves leave nothing between them.
-    """
+    """What is neither `bottom` nor `top`; NotMeasuredError if nothing is."""
     part = _one_part(curve)
     between = curve[part:-part]
-    if not len(between) and PARTS.get() == 2:
-        raise NotMeasuredError("layer between the halves")
-    return between if len(between) else curve
+    if not len(between):
+        raise NotMeasuredError("layer between the bottom and the top")
+    return between
 
 
 def top(curve: Layers) -> Layers:

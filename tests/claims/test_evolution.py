@@ -227,14 +227,24 @@ def test_bins_are_ordered_by_rank(as_published):
         (6, [0, 1], [2, 3], [4, 5]),
         (5, [0], [1, 2, 3], [4]),
         (11, [0, 1, 2], [3, 4, 5, 6, 7], [8, 9, 10]),
-        (2, [0], [0, 1], [1]),
-        (1, [0], [0], [0]),
+        (3, [0], [1], [2]),
+        (4, [0], [1, 2], [3]),
+        (7, [0, 1], [2, 3, 4], [5, 6]),
     ],
 )
 def test_thirds(n, bottom, middle, top):
     layers = list(range(n))
     thirds = (curves.bottom(layers), curves.middle(layers), curves.top(layers))
     assert thirds == (bottom, middle, top)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_model_of_two_layers_has_no_middle(n):
+    """Were it the mean of both, no two layers could rise and fall, whatever they hold."""
+    layers = list(range(n))
+    assert (curves.bottom(layers), curves.top(layers)) == (layers[:1], layers[-1:])
+    with pytest.raises(NotMeasuredError, match="layer between the bottom and the top"):
+        curves.middle(layers)
 
 
 def test_layers_of_a_claim_leave_out_the_embeddings(as_published):

@@ -107,9 +107,9 @@ def test_nothing_lies_between_two_halves():
     assert [*even.index.get_level_values("layers")] == ["thirds", "quarters"]
     # The sixth of eleven is 5 to the mean of the five below it, 2.
     assert odd.loc[("as judged", "halves", "all"), "value"] == pytest.approx(3.0)
-    with parts_of_layers(2), pytest.raises(NotMeasuredError, match="between the halves"):
-        middle([1, 2])
-    assert middle([1, 2]) == [1, 2]  # as before
+    with parts_of_layers(2), pytest.raises(NotMeasuredError, match="between the bottom and the"):
+        middle([1, 2, 3, 4])
+    assert middle([1, 2, 3, 4]) == [2, 3]  # as before
 
 
 def test_a_choice_that_does_not_concern_a_claim_is_no_specification():
