@@ -42,17 +42,22 @@ def specify(
     initial: Mapping[str, str],
     others: Mapping[str, tuple[str, Tables]],
 ) -> pd.DataFrame:
-    """A row, with `COLUMNS`, for each claim and specification, the claim as it is judged first.
+    """A row, with `COLUMNS`, for each claim and specification, the claim as it is judged first;
+    none for a claim that is not measured as it is judged.
 
     initial: see `find_all`. others: for the name of each other estimator, the table that it changes
     and the tables with it. The verdict is the one on the claim alone.
     """
     rows, known = [], set()
+    judged = None
     for one in _specifications(claims, tables, others):
         with parts_of_layers(PARTS_OF_LAYERS[one.layers]):
             findings, _ = find_all(one.claims, one.tables, initial)
         prior_of = priors(findings)
-        for name, finding in findings.items():
+        if judged is None:
+            judged = findings.keys()
+        for name in findings.keys() & judged:
+            finding = findings[name]
             # What a single run says without the others has no spread.
             alone = one.seeds != ALL and finding.parts.n_runs == 1
             if alone or (numbers := (name, *_numbers(finding))) in known:

@@ -121,6 +121,19 @@ def test_a_choice_that_does_not_concern_a_claim_is_no_specification():
     assert len(specified(tables, claim(of("mt")), others=other)) == 1
 
 
+def test_a_claim_that_is_not_measured_as_it_is_judged_has_no_curve():
+    """Else a row that says so would have a picture whose ring is round another choice."""
+    matched, all_of_them = runs(lm=[3.0, 3.1]), runs(mt=[3.0, 3.1], lm=[1.0, 1.1])
+    asked = [claim(of(name)) for name in ("mt", "lm")]
+    for one, name in zip(asked, ("of mt", "of lm"), strict=True):
+        object.__setattr__(one, "name", name)
+    rows = specify(asked, matched, INITIAL, {"not matched": ("change", all_of_them)})
+    assert rows[["claim", "estimator"]].to_numpy().tolist() == [
+        ["of lm", "as judged"],
+        ["of lm", "not matched"],
+    ]
+
+
 def test_estimators_are_combined_with_parts_of_layers():
     others = {
         "twice": ("change", layers(2 * RISE)),
