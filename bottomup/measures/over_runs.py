@@ -99,7 +99,7 @@ def degrees_of_runs(estimates: Estimates, prior: Prior) -> np.ndarray:
 def variance_of_a_run(estimates: Estimates, prior: Prior) -> np.ndarray:
     """The moderated variance of one run's value: at least that of the draws in measuring it."""
     own_df = estimates.n_runs - 1
-    own = np.nan_to_num(estimates.run)
+    own = estimates.run if own_df else np.zeros_like(estimates.run)
     moderated = prior.df * prior.variance + own_df * own
     drawn = estimates.noise * estimates.n_runs
     return np.maximum(np.maximum(own, moderated / max(prior.df + own_df, 1)), drawn)

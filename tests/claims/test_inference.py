@@ -145,6 +145,7 @@ def test_what_is_not_known_decides_nothing(value, one_of):
         evidence([value], text=math.nan),  # a single block of documents
         evidence([value], text=math.nan, run=1.0, n_runs=3),
         evidence([value]),  # a single run of which no text is read
+        evidence([value], text=0.01, n_runs=3),  # runs without one of which there is no value
         evidence([math.nan], text=1.0),
     )
     for found in nothing:
