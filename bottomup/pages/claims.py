@@ -108,6 +108,7 @@ def page(
         "claims.html",
         study=study,
         notes=notes,
+        grown=(claims["look"] > 1).any(),
         counts=counts(claims),
         meaning=words.MEANING,
         looks=VERDICTS,

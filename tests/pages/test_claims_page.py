@@ -182,6 +182,12 @@ def test_a_row_has_the_sentence_the_verdict_and_all_that_decides_it():
     }
 
 
+def test_a_page_says_where_numbers_are_of_more_seeds_than_verdicts():
+    said = "numbers are those of all seeds"
+    assert said in written(pd.DataFrame([FIRST]))
+    assert said not in written(pd.DataFrame([FIRST | {"look": 1}, NOT_MEASURED]))
+
+
 def test_marks_are_drawn_to_scale_with_0_in_the_middle():
     marks = first()["marks"]  # the furthest, published, is at 140: a hundredth is 3.5
     assert marks["zero"]["d"] == "M0 1V37"
