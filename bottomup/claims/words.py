@@ -19,8 +19,8 @@ ESTIMATOR = "depends on the estimator"
 UNDECIDED = "undecided"
 NOT_MEASURED = "not measured"
 MEANING = {
-    REPRODUCED: "The statistic is surely above the margin; where the sentence is about training, "
-    "training surely adds to it.",
+    REPRODUCED: "The statistic is surely above the margin; where the sentence is about training "
+    "and initial models are beside it, training surely adds to it.",
     SMALLER: "The statistic is surely below the published size, and not surely on either side: if "
     "it is there at all, it is smaller.",
     IN_PART: "The statistic is surely on the other side, but training surely moves it towards the "
@@ -28,12 +28,13 @@ MEANING = {
     ABSENT: "The statistic is surely on the other side, and training does not surely move it "
     "either way: what the paper's models learned is not there.",
     CONTRADICTED: "The statistic is surely on the other side, and where the sentence is about "
-    "training, training surely moves it there.",
+    "training and initial models are beside it, training surely moves it there.",
     NOT_YET: "It is smaller, in part, absent or contradicted in models that may still come to it: "
     "they are weak, or their loss was still falling.",
     ESTIMATOR: "One estimator, or one choice of the layers that stand for bottom and top, finds it "
     "reproduced, another finds the statistic on the other side.",
-    UNDECIDED: "None of these is sure: this study cannot tell.",
+    UNDECIDED: "None of these is sure: this study cannot tell, or, as a mark says, the sentence "
+    "holds and training takes away from it.",
     NOT_MEASURED: "The study lacks what the statistic needs.",
 }
 # What is said of a claim to which more seeds bring nothing.
