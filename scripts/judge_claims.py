@@ -63,7 +63,7 @@ def main(arguments: argparse.Namespace) -> None:
     claims = judge(CLAIMS, tables, settings.initial, correlations, specified, ready, settings.looks)
     write_table(claims, arguments.table)
     write_table(specified, arguments.specifications)
-    counts = claims["verdict"].value_counts()
+    counts = claims["verdict"][claims["same_number_as"] == ""].value_counts()
     logging.info(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
 
 

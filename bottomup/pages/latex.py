@@ -44,12 +44,13 @@ def latex(name: str, measured: pd.DataFrame, **options) -> str:
 
 
 def claims(measured: pd.DataFrame) -> pd.DataFrame:
-    """A row for each claim, sorted by verdict, then as in the table."""
-    needed = ["statement", "value", "ci_low", "ci_high", "published", "verdict"]
+    """A row for each claim, sorted by verdict, then as in the table; a verdict has its marks."""
+    needed = ["statement", "value", "ci_low", "ci_high", "published", "verdict", "provisional"]
     places = {verdict: place for place, verdict in enumerate(MEANING)}
     rows = table({"claims": measured}, "claims", needed)
     rows = rows.sort_values("verdict", key=lambda column: column.map(places), kind="stable")
     numbers = rows[needed[1:5]].map(lambda value: _typeset(f"{value:.3g}", value))
+    marks = rows["provisional"].fillna("").map(lambda mark: f" ({mark})" if mark else "")
     intervals = "[" + numbers["ci_low"] + ", " + numbers["ci_high"] + "]"
     return pd.DataFrame(
         {
@@ -57,14 +58,15 @@ def claims(measured: pd.DataFrame) -> pd.DataFrame:
             "value": numbers["value"],
             "95 % interval": intervals.where(rows["ci_low"].notna(), ""),
             "published": numbers["published"],
-            "verdict": rows["verdict"],
+            "verdict": rows["verdict"] + marks,
         }
     )
 
 
 def verdicts(measured: pd.DataFrame) -> pd.DataFrame:
-    """How many claims of each paper have each verdict."""
-    rows = table({"claims": measured}, "claims", ["paper", "verdict"])
+    """How many claims of each paper have each verdict; two that rest on one number count once."""
+    rows = table({"claims": measured}, "claims", ["paper", "verdict", "same_number_as"])
+    rows = rows[rows["same_number_as"].fillna("") == ""]
     counts = pd.crosstab(rows["paper"], rows["verdict"])
     papers = [paper for paper in PAPERS if paper in counts.index]
     return _with_index(counts.reindex(index=papers, columns=list(MEANING), fill_value=0))

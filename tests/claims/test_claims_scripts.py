@@ -100,9 +100,11 @@ def test_from_figures_and_tables_to_verdicts(study, run_script, caplog):
         )
         claims = judge(run_script, folder, tables, ["correlations.csv"])
     reproduced = claims["verdict"] == "reproduced"
+    once = claims["verdict"][claims["same_number_as"].isna()]
+    assert len(once) < len(claims)
     assert caplog.messages == [
         "1 curves, median rank correlation 0.80",
-        ", ".join(f"{n} {word}" for word, n in claims["verdict"].value_counts().items()),
+        ", ".join(f"{n} {word}" for word, n in once.value_counts().items()),
     ]
     # Their objectives are of no paper, or their initial models both as if they forgot nothing; or
     # they rest on counts of heads or of evaluations, which two runs are too few for. Of the

@@ -19,10 +19,11 @@ def rows(columns, *values):
 
 MEASURED = {
     "claims": rows(
-        "paper statement value ci_low ci_high published verdict",
-        ["heads", "Undecided & 90% _sure_ #1 {x} ~ ^ \\.", NAN, NAN, NAN, NAN, "undecided"],
-        ["heads", "A head is confident.", -0.12345, -0.2, 1234.5, 0.00001, "contradicted"],
-        ["evolution", "MLM keeps the token.", 0.5, 0.25, 0.75, NAN, "reproduced"],
+        "paper statement value ci_low ci_high published verdict provisional same_number_as",
+        ["heads", "Undecided & 90% _sure_ #1 {x} ~ ^ \\.", *[NAN] * 4, "undecided", "one run", NAN],
+        ["heads", "A head is confident.", -0.12345, -0.2, 1234.5, 1e-5, "contradicted", NAN, NAN],
+        ["evolution", "MLM keeps the token.", 0.5, 0.25, 0.75, NAN, "reproduced", NAN, NAN],
+        ["evolution", "MLM keeps it best.", 0.5, 0.25, 0.8, NAN, "reproduced", NAN, "keeps"],
     ),
     "quality": rows(
         "objective seed metric value",
@@ -93,14 +94,14 @@ def test_tex_typesets_all_of_them(tmp_path):
 
 
 def test_claims_go_by_verdict():
-    first, second, third = lines(made("claims"))[-3:]
+    first, _, second, third = lines(made("claims"))[-4:]
     assert first == ["MLM keeps the token.", "0.5", "[0.25, 0.75]", "", "reproduced"]
     assert second[1:] == ["$-$0.123", "[$-$0.2, 1.23e+03]", "1e$-$05", "contradicted"]
     escaped = (
         r"Undecided \& 90\% \_sure\_ \#1 \{x\} \textasciitilde \space \textasciicircum \space "
     )
     assert third[0] == escaped + r"\textbackslash ."
-    assert third[1:] == ["", "", "", "undecided"]
+    assert third[1:] == ["", "", "", "undecided (one run)"]
 
 
 def test_verdicts_are_counted():

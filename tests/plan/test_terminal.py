@@ -115,7 +115,8 @@ def results(folder):
     for name in ("figures/a.png", "figures/b.png", "figures/b.pdf", "measures/claims.csv"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("")
-    claims = 'claim,verdict\na,undecided\nb,reproduced\n"c, d",undecided\n'
+    claims = 'claim,verdict,same_number_as\na,undecided,\nb,reproduced,\n"c, d",undecided,\n'
+    claims += "e,reproduced,b\n"  # which rests on the number of another
     (folder / "measures/claims.csv").write_text(claims)
     for page in ("claims.html", "index.html"):
         (folder / page).write_text("")
