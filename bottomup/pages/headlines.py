@@ -18,15 +18,18 @@ class Headline(NamedTuple):
     seen: Callable[[pd.DataFrame], str]
 
 
-def ends(along: str, unit: str = "") -> Callable[[pd.DataFrame], str]:
-    """A function: the value of each curve in the first panel at its first and last place.
+def ends(along: str, of: str = "", unit: str = "") -> Callable[[pd.DataFrame], str]:
+    """A function: the value of each curve at its first and last place, in the first panel that has
+    the quantity.
 
-    along: what lies between these. unit: by default, what the panel shows.
+    along: what lies between these places. of: the quantity, by default the first. unit: by default,
+    the quantity.
     """
 
     def seen(points: pd.DataFrame) -> str:
-        panel, quantity = points.iloc[0][["panel", "quantity"]]
-        points = points[(points["panel"] == panel) & (points["quantity"] == quantity)]
+        quantity = of or points["quantity"].iloc[0]
+        points = points[points["quantity"] == quantity]
+        points = points[points["panel"] == points["panel"].iloc[0]]
         values = points.groupby("series", sort=False)["y"].agg(["first", "last"])
         phrases = [f"{name} {first:.3g} → {last:.3g}" for name, first, last in values.itertuples()]
         return f"From {along}, {unit or quantity}: {_some(phrases)}."
@@ -64,7 +67,7 @@ KINDS = [
         Headline(
             "mutual_information_input",
             "What each layer knows of the token that it read",
-            ends(BOTTOM_UP, "nats"),
+            ends(BOTTOM_UP, "mutual information", "nats"),
         )
     ],
     [
