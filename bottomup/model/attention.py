@@ -76,11 +76,11 @@ class Attention(nn.Module):
         return functional.linear(heads, self.gated_output(), self.out.bias), weights
 
     def gated_output(self) -> Tensor:
-        """The output projection, the gates in its columns: `[d_model, heads * d_head]`."""
+        """The output projection, its columns times the gates: `[d_model, heads * d_head]`."""
         return self.out.weight * self.gates.repeat_interleave(self.d_head)
 
     def keys_and_values(self, memory: Tensor) -> Memory:
-        """What each head makes of `[batch, keys, d_model]`."""
+        """Each head's keys and values of a memory `[batch, keys, d_model]`."""
         keys, values = self.key_value(memory).chunk(2, dim=-1)
         return self.split_heads(keys), self.split_heads(values)
 
@@ -99,14 +99,15 @@ def attended(
 ) -> Tensor:
     """Each head's output, `[batch, heads, queries, d_head]`, by the faster of two ways.
 
-    Short sentences on a CPU: see `short_attention`. Else by PyTorch's fused kernels. On a CPU these
-    are fast only in float32, whatever the format of the matrix products, and have no dropout: with
-    it, PyTorch falls back to separate steps. On a GPU all have dropout. The flash kernel works
-    without a mask. The memory-efficient kernel takes the mask as it is, bool and broadcast, for
-    heads whose width is a multiple of 8 (of 4 in float32).
+    Short sentences on a CPU go through `short_attention`, all others through PyTorch's fused
+    kernels. On a CPU these kernels are fast only in float32, whatever the format of the matrix
+    products. They have no dropout there: with dropout, PyTorch falls back to separate steps. On a
+    GPU all kernels have dropout. The flash kernel works without a mask. The memory-efficient kernel
+    takes the mask as it is, bool and broadcast, for heads whose width is a multiple of 8 (of 4 in
+    float32).
     """
     if not queries.shape[1]:
-        return queries  # of no head; some builds of PyTorch divide by their number
+        return queries  # there is no head, and some builds of PyTorch divide by their number
     with torch.autocast("cpu", enabled=False):
         if queries.device.type == "cpu":
             if not dropout and serves(queries.shape[2], keys.shape[2]):

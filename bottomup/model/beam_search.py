@@ -19,9 +19,9 @@ def translate(
     source: padded ids `[batch, length]`. A hypothesis of n tokens, including </s>, scores
     log p / ((5 + n) / 6)^length_penalty (Wu et al. 2016, equation 14); n is at most `max_length`.
     A hypothesis ends where </s> is among the `beam_size` best continuations of its sentence, or at
-    `max_length`. Were every prefix allowed to end, the best whole would often be empty (Stahlberg
-    and Byrne 2019, "On NMT Search Errors and Model Errors"). A beam of one is greedy.
-    A sentence is done when no open hypothesis can score higher than its best finished one.
+    `max_length`. If every prefix could end, the best hypothesis would often be empty (Stahlberg and
+    Byrne 2019, "On NMT Search Errors and Model Errors"). A beam of one is greedy. A sentence is
+    done when no open hypothesis can score higher than its best finished one.
     """
     states = model.encoder(source).states
     # Attention reads keys and values of a head up to twice as fast where they follow each other.
@@ -65,7 +65,7 @@ def translate(
             dim=2,
         )
         scores, alive, last = scores[rows], alive[going], newest[rows].flatten()
-        # Of whole rows, this takes half the time of an index.
+        # On whole rows, `index_select` is twice as fast as indexing.
         cache = map_cache(cache, partial(Tensor.index_select, dim=0, index=flat_rows))
         if not going.all():
             memory = map_cache(memory, partial(Tensor.index_select, dim=0, index=rows))

@@ -9,11 +9,11 @@ class TransformerConfig:
     """Shape of one model.
 
     `vocab_size` is that of the source side, `target_vocab_size` that of the predicted side; for a
-    model without decoder (`decoder_layers` 0) this is the source side again. `causal` says whether
-    an encoder position may attend only to itself and to earlier positions; with `backward`, which
-    only a causal encoder has, to itself and to later ones, and positions count from the end. With
-    `pairs`, a sentence may be followed by its translation, whose positions count anew and which has
-    an embedding of its own.
+    model without decoder (`decoder_layers` 0) this is the source side again. If `causal`, an
+    encoder position attends only to itself and to earlier positions. If it is also `backward`, it
+    attends to itself and to later ones instead, and positions count from the end. With `pairs`, a
+    sentence may be followed by its translation; the positions of the translation start again at 0,
+    and a learned vector is added to its tokens.
 
     A head is `d_model / heads` wide. If heads were removed, `kept_heads` says how many each layer
     has left, from the bottom up, by kind of attention: "encoder", "decoder", "cross".

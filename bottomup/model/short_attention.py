@@ -1,7 +1,7 @@
 """Attention in short sentences on a CPU, by separate matrix products.
 
-PyTorch's fused kernel never holds all weights of a sentence, which is what long ones need. In short
-ones that saves nothing: with 8 heads of width 16, forward and backward together, the products below
+PyTorch's fused kernel never holds all weights of a sentence, which helps long sentences. In short
+ones it saves nothing: with 8 heads of width 16, forward and backward together, the products below
 take a third of its time at 14 tokens, two thirds at 30, and as much at 60.
 """
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-# Weights of one head, at most: queries times keys of a sentence.
+# The most weights of one head: queries times keys of a sentence.
 MOST_WEIGHTS = 50 * 50
 # A step of beam search has fewer queries, for which copying all keys and values does not pay.
 LEAST_QUERIES = 5
@@ -26,7 +26,7 @@ def serves(n: int, n_keys: int) -> bool:
 class ShortAttention(torch.autograd.Function):
     """Softmax of scaled dot products times values, in float32 whatever coarser format comes in.
 
-    Differentiable once. Its memory is that of all weights. A query that sees no key gets 0.
+    It can be differentiated once, and holds all weights in memory. A query that sees no key gets 0.
     """
 
     @staticmethod
@@ -46,7 +46,7 @@ class ShortAttention(torch.autograd.Function):
         scores.unflatten(0, queries.shape[:2]).add_(barred)
         weights = scores.softmax(dim=-1)
         blind = barred.isneginf().all(dim=-1, keepdim=True)
-        # Asked of NumPy: an update that asks PyTorch for a number is one that waits for a GPU.
+        # By NumPy: the test that nothing waits for a GPU forbids to read a number from PyTorch.
         if blind.numpy().any():
             weights.unflatten(0, queries.shape[:2]).masked_fill_(blind, 0)
         ctx.save_for_backward(q, k, v, weights)
@@ -85,8 +85,9 @@ def of_each_head(x: Tensor, length: int) -> Tensor:
 def as_model(x: Tensor, like: Tensor, length: int) -> Tensor:
     """The first rows of `[batch * heads, >= length, d_head]`, `[batch, heads, length, d_head]`.
 
-    In the format of `like`, which has as many heads, and in memory side by side, as the model's
-    matrices read and write them: this and `of_each_head` are one pass each.
+    The number format is that of `like`, which has as many heads. The heads of a position lie side
+    by side in memory, as the model's matrices read and write them. This is one pass over memory, as
+    is `of_each_head`.
     """
     batch, heads, _, d_head = like.shape
     output = like.new_empty(batch, length, heads, d_head).transpose(1, 2)
@@ -94,10 +95,10 @@ def as_model(x: Tensor, like: Tensor, length: int) -> Tensor:
 
 
 def bars(mask: Tensor | None, causal: bool, n: int, n_keys: int, columns: int) -> Tensor:
-    """What is added to scores: -inf where a query may not attend, else 0.
+    """What to add to the scores: -inf where a query may not attend, else 0.
 
-    `[batch, heads, n, columns]`, or 1 for each of the first three; columns after the keys are
-    barred.
+    Shape `[batch, heads, n, columns]`, where each of the first three may be 1. Columns after the
+    keys are -inf.
     """
     of_mask = () if mask is None else mask.shape[:-1]
     # PyTorch's `broadcast_shapes` imports SymPy: a third of a second for every job.

@@ -40,7 +40,7 @@ class Encoding:
 
 
 class Layers(nn.ModuleList, Generic[Layer]):
-    """A ModuleList that knows, for type checkers, of what."""
+    """A ModuleList that tells type checkers which modules it holds."""
 
     if TYPE_CHECKING:
 
@@ -121,8 +121,8 @@ class Encoder(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def see(self, causal: bool, backward: bool) -> None:
-        """Which positions each one sees from now on; the arguments are those of the config."""
-        self.causal = causal and not backward  # by the kernel's own mask
+        """Set which positions each position sees from now on; arguments as in the config."""
+        self.causal = causal and not backward  # the kernel masks by itself
         self.backward = backward
 
     def forward(
@@ -165,7 +165,8 @@ class Encoder(nn.Module):
     def mask(self, ids: Tensor, padded: bool | None = None) -> Tensor | None:
         """Which keys may be attended to, `[batch, 1, 1, length]`, or None for all of them.
 
-        Of one that reads backward `[batch, 1, length, length]`, where padding sees itself.
+        For an encoder that reads backward, `[batch, 1, length, length]`. There padding sees itself,
+        since a softmax needs a key.
 
         Causal attention needs no mask for padding, since padding is always to the right. `padded`:
         as in `padding_mask`.
@@ -199,9 +200,9 @@ class DecoderLayer(nn.Module):
         """x: `[batch, length, d_model]`; memory: this layer's keys and values of the encoder's
         states.
 
-        With `past` (keys and values of earlier positions) `x` is the next position only, and may
-        have several rows for each of memory, one after another. Returns the output and the keys
-        and values so far.
+        With `past` (keys and values of earlier positions), `x` is the next position only. It may
+        then have several rows for each row of the memory, one after another. Returns the output and
+        the keys and values so far.
         """
         normed = self.attention_norm(x)
         own = self.attention.keys_and_values(normed)
@@ -210,7 +211,7 @@ class DecoderLayer(nn.Module):
             own = torch.cat([past_keys, keys], dim=2), torch.cat([past_values, values], dim=2)
         attended, _ = self.attention.attend(normed, own, causal=past is None)
         x = x + self.dropout(attended)
-        # What rows of one memory ask are so many queries, so memory is not repeated.
+        # Rows with the same memory become queries of one attention, so memory is not repeated.
         queries = self.cross_norm(x).reshape(len(memory[0]), -1, x.shape[2])
         attended, _ = self.cross.attend(queries, memory, memory_mask)
         x = x + self.dropout(attended.reshape(x.shape))
@@ -240,7 +241,7 @@ class Decoder(nn.Module):
         return self.norm(x)
 
     def embed(self, previous: Tensor) -> Tensor:
-        """What the first layer reads, the zero vector first: `[batch, length + 1, d_model]`."""
+        """The first layer's input, a zero vector first: `[batch, length + 1, d_model]`."""
         embedded = nn.functional.pad(self.embedding(previous), (0, 0, 1, 0))
         return self.dropout(embedded + positions(embedded))
 
@@ -254,8 +255,8 @@ class Decoder(nn.Module):
         """One more position: the state that predicts the next token, `[batch, d_model]`.
 
         last: the newest token of each hypothesis `[batch]`, None at the start; memory: from
-        `project_memory`, a row for each hypothesis, or for as many of them as follow each other;
-        past: the cache that the previous step returned.
+        `project_memory`, a row for each hypothesis, or for each group of them that follow each
+        other; past: the cache that the previous step returned.
         """
         pasts: Sequence[Memory | None]
         if last is None:

@@ -28,11 +28,11 @@ class Example:
 
     source: what the encoder reads, `[batch, length]`.
     target: what the decoder reads shifted, `[batch, target_length]`; None without a decoder.
-    labels: the token, or its class, to predict from each position of the predicted side, IGNORE
-        elsewhere; with two directions, first the labels of the one from the left, then those of the
-        other.
-    lengths: the number of source tokens of each sentence, `[batch]`; None for our own models, whose
-        padding is a token for nothing else.
+    labels: the token, or its class, to predict from each position of the predicted side; IGNORE
+        where nothing is predicted. With two directions, the labels of the one from the left come
+        first.
+    lengths: the number of source tokens of each sentence, `[batch]`; None for our own models, which
+        have a token for padding alone.
     """
 
     source: np.ndarray
@@ -62,8 +62,10 @@ class Question(Enum):
 
 @dataclass(frozen=True)
 class Variant:
-    """A variant of the objective whose target it has, for one question; only figures about that
-    question show it."""
+    """For a variant: the objective whose targets it has, and the question that it is trained for.
+
+    Only figures about that question show it.
+    """
 
     of: str
     question: Question
@@ -77,15 +79,15 @@ class Objective(BaseModel, ABC):
     causal: ClassVar[bool] = False
     backward: ClassVar[bool] = False  # read from the end, so that each token sees those after it
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
-    # The side of the text whose tokens are predicted; "both" are read one after the other.
+    # The side of the text whose tokens are predicted. "both": one encoder reads them in turn.
     predicts: ClassVar[Literal["source", "target", "both"] | None] = "source"
     rewrites: ClassVar[bool] = False  # a decoder writes the source side
-    # Whether it reads other tokens in place of some (see `Masking` and `read_as`); then it is also
-    # looked at under this reading.
+    # Whether it reads some tokens masked or replaced (see `Masking` and `read_as`). Its models are
+    # then also measured on text that is read like this.
     masked: ClassVar[bool] = False
     accuracy: ClassVar[str] = "accuracy"  # its name in the table of quality
     variant: ClassVar[Variant | None] = None
-    # Options that say how its models are looked at, and nothing of how they are trained.
+    # Options for how its models are measured; training does not depend on them.
     looks: ClassVar[frozenset[str]] = frozenset()
 
     label_smoothing: float = Field(
@@ -100,54 +102,57 @@ class Objective(BaseModel, ABC):
 
     @property
     def name(self) -> str:
-        """Its module of this package."""
+        """The name of its module in this package."""
         return type(self).__module__.rpartition(".")[2]
 
     def at(self, spent: float) -> list[tuple[float, "Objective"]]:
-        """By which objectives a batch is trained, each with its share of the batches.
+        """The objectives that take part at this point of a run, each with its share of the batches.
 
-        spent: the share of the run's tokens that is read. Only an objective that is made of others
-        (`schedule`, `mix`) has any but itself.
+        spent: the share of the run's tokens read so far. Only objectives made of others
+        (`schedule`, `mix`) return others than themselves.
         """
         return [(1.0, self)]
 
     @property
     def last_from(self) -> float:
-        """The share of the run's tokens after which what `at` says stays."""
+        """The share of the run's tokens after which `at` no longer changes."""
         return 0.0
 
     @property
     def seen(self) -> "Objective":
-        """As which objective its models are looked at, and fine-tuned: one that has no parts."""
+        """The objective under which its models are measured and fine-tuned; it has no parts."""
         return self
 
     @property
     def all(self) -> list["Objective"]:
-        """Itself and all that it is made of."""
+        """Itself and all its parts."""
         return [self]
 
     @property
     def predictions_a_token(self) -> float:
-        """Predictions for each token of the predicted side, about: `predicts_of` counts them."""
+        """About how many predictions a token of the predicted side has; `predicts_of` is more
+        exact."""
         return 1.0
 
     def predicts_of(self, source: np.ndarray, target: np.ndarray | None) -> float:
-        """How many predictions to expect in sentences of so many tokens, </s> included.
+        """The expected number of predictions in some sentences.
 
-        target: those of the other side, None if it is not needed. Without a decoder one token of
-        each sentence, the first or </s>, is never predicted.
+        source, target: how many tokens each sentence has on either side, </s> included; target is
+        None if it is not needed. Without a decoder, one token of each sentence, the first or </s>,
+        is never predicted.
         """
         lengths = target if target is not None and self.predicts == "target" else source
         of_ends = len(lengths) if self.decodes() else 0
         return float(self.predictions_a_token * (lengths - 1).sum() + of_ends)
 
     def reads_of(self, source: np.ndarray, target: np.ndarray | None) -> float:
-        """How many tokens to expect that its encoder reads of the same sentences."""
+        """The expected number of tokens that its encoder reads of these sentences."""
         return float(source.sum())
 
     @property
     def passes(self) -> int:
-        """How many stacks of layers a sentence goes through, or one stack with its translation."""
+        """How often layers read a sentence: twice with a decoder, or if its translation is read,
+        too."""
         return 2 if self.decodes() else 1
 
     @property
@@ -160,7 +165,8 @@ class Objective(BaseModel, ABC):
 
     @property
     def read_as(self) -> list[str]:
-        """What becomes of chosen tokens, where `masked`: "masked", "replaced" or both."""
+        """If `masked`, what the model reads in place of chosen tokens: "masked", "replaced" or
+        both."""
         return ["masked"]
 
     @abstractmethod

@@ -6,7 +6,7 @@ from bottomup.objectives import Example, lm, lm_backward
 
 
 class Objective(lm.Objective):
-    """Predict each token from those before and again from those after; needs the key trunk.
+    """Predict each token from those before and again from those after; needs the key `trunk`.
 
     Two directions that do not see each other read the text (section 3.1). The labels of the
     direction from the right follow those of the one from the left, `[batch, 2 * length]`. Their

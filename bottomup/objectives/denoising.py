@@ -16,9 +16,9 @@ SPAN = 3  # mean number of tokens of a span
 class Objective(objectives.Objective):
     """The decoder writes the source sentence, of which the encoder reads a part.
 
-    Spans of tokens, of lengths from a Poisson distribution, are hidden until a share of the tokens
-    is. The encoder reads one <mask> for each, also for a span of no token. Spans do not overlap,
-    and each way to place them is as probable.
+    Spans of tokens, with lengths from a Poisson distribution, are hidden until a share `hide` of
+    the tokens is hidden. The encoder reads one <mask> for each span, even for one of length 0.
+    Spans do not overlap, and all ways to place them are equally probable.
     """
 
     rewrites = True
@@ -27,7 +27,7 @@ class Objective(objectives.Objective):
 
     def reads_of(self, source, target) -> float:
         hidden = np.ceil(self.hide * (source - 1))
-        # Of spans that are drawn until all is hidden the last one is cut off: half a span more.
+        # Spans are drawn until enough is hidden, and the last one is cut off: half a span more.
         spans = np.maximum(hidden / SPAN + 0.5, 1) * (hidden > 0)
         return float((source - hidden + spans).sum())
 
@@ -53,10 +53,12 @@ class Objective(objectives.Objective):
         return np.append(read, EOS), np.append(written, EOS)
 
     def lengths(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Of each span of a sentence of `n` tokens, `[n_spans]`, in any order; the last one that is
-        drawn is cut off."""
+        """The lengths of the spans of a sentence of `n` tokens, `[n_spans]`, in random order.
+
+        The span that is drawn last is cut off.
+        """
         n_hidden = math.ceil(self.hide * n)
-        # Far more than are needed.
+        # 50 more than tokens to hide: enough, although some spans have length 0.
         ends = np.minimum(np.cumsum(rng.poisson(SPAN, n_hidden + 50)), n_hidden)
         n_spans = np.searchsorted(ends, n_hidden) + 1 if n_hidden else 0
         return rng.permutation(np.diff(ends[:n_spans], prepend=0))

@@ -3,8 +3,8 @@
 Each sentence is read with a share t of its tokens hidden, from hardly any to all, and the hidden
 ones are predicted. Averaged over t drawn evenly, the summed loss divided by t bounds the
 sentence's negative log-likelihood. Here t is drawn with a density proportional to 1 / t, so the
-plain sum is that bound, but for a factor; training needs no weights, and few hidden tokens no large
-ones.
+plain sum is that bound, but for a factor. So training needs no weights, which would be large where
+few tokens are hidden.
 """
 
 import math
@@ -18,7 +18,7 @@ from bottomup.objectives import IGNORE, Example
 
 
 class Objective(objectives.Objective):
-    """Predict hidden tokens, of which each sentence has another share."""
+    """Predict hidden tokens; their share is drawn anew for each sentence."""
 
     accuracy = "masked_accuracy"
     masked = True
@@ -27,12 +27,12 @@ class Objective(objectives.Objective):
 
     @property
     def predictions_a_token(self) -> float:
-        """The mean share."""
+        """The mean share of tokens to hide."""
         return (1 - self.least) / self.scale
 
     @property
     def scale(self) -> float:
-        """How many times the sum of losses the bound is: the integral of 1 / t."""
+        """By what factor the bound is larger than the sum of losses: the integral of 1 / t."""
         return -math.log(self.least)
 
     def example(self, source, target, vocab_size, rng) -> Example:
@@ -43,7 +43,7 @@ class Objective(objectives.Objective):
     def chosen(self, source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Which tokens are hidden and to be predicted; never </s> or padding."""
         ends = source.ravel() == EOS
-        sentence = np.cumsum(ends) - ends  # padding counts to the next one, for nothing
+        sentence = np.cumsum(ends) - ends  # padding gets the next number, with no effect
         share = (self.least ** rng.random(ends.sum() + 1))[sentence].reshape(source.shape)
         return (source != PAD) & (source != EOS) & (rng.random(source.shape) < share)
 

@@ -14,7 +14,7 @@ PUNCTUATION, DIGIT, OTHER = 26, 27, 28  # after the letters
 
 
 class OfTypes(mlm.Objective):
-    """MLM that predicts a class of each hidden token, which its type alone decides.
+    """MLM that predicts a class of each hidden token; the token's type alone decides the class.
 
     As in the authors' code, every chosen token is read as <mask>.
     """
@@ -45,11 +45,11 @@ class Objective(OfTypes):
 
 def first(token: str) -> int:
     """The class of a token by its first character, 0 to 28."""
-    character = token.lower()[:1]  # of İ, an i and its dot
+    character = token.lower()[:1]  # "İ" becomes an i and a dot
     if not character or character.isspace():
         return OTHER
     if character in ascii_lowercase:
         return ascii_lowercase.index(character)
-    # Marks, too: where vowels are written so, sub-words begin with them.
+    # Marks count as letters: scripts that write vowels as marks have sub-words that begin with one.
     other = unicodedata.category(character)[0] in "LMN"
     return DIGIT if character.isdigit() else OTHER if other else PUNCTUATION

@@ -17,7 +17,7 @@ class Objective(mlm.Objective):
     variant = Variant("lm", Question.MASK)
 
     def predicts_of(self, source, target) -> float:
-        return float(self.choose * (source - 2).clip(0).sum())  # nor the first
+        return float(self.choose * (source - 2).clip(0).sum())  # neither </s> nor the first
 
     def example(self, source, target, vocab_size, rng) -> Example:
         chosen = self.chosen(source, rng)

@@ -7,7 +7,7 @@ from bottomup import objectives
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
 from bottomup.objectives import IGNORE, Example
 
-LEAST = 0.01  # share that is not 0: below, hardly a token of a small text has it
+LEAST = 0.01  # of a share above 0: with less, hardly a token of a small text is affected
 
 
 class Objective(objectives.Objective):
@@ -28,8 +28,8 @@ class Objective(objectives.Objective):
             raise ValueError(f"allowed for `mask` and `replace`: 0, or at least {LEAST}")
         if self.mask == self.replace == 0:
             raise ValueError(
-                "`mask` and `replace` are 0, so it would read all that it predicts; allowed: one "
-                "of them above 0"
+                "`mask` and `replace` are 0, so the model would read all that it predicts; "
+                "allowed: one of them above 0"
             )
         return self
 

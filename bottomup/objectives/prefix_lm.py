@@ -11,9 +11,9 @@ from bottomup.objectives import IGNORE, Example
 class Objective(objectives.Objective):
     """The encoder reads the beginning of a sentence, and the decoder writes the rest.
 
-    The place between two tokens where a sentence is cut is drawn anew each time, each as probable:
-    from before the first token, where all is written, to after the last, where all is read. What is
-    read and what is written both end in </s>.
+    Each sentence is cut at a place that is drawn anew each time. All places are equally probable,
+    from before the first token (all is written) to after the last (all is read). What is read and
+    what is written both end in </s>.
     """
 
     rewrites = True

@@ -7,7 +7,7 @@ from bottomup.objectives import first_letter
 
 
 class Objective(first_letter.OfTypes):
-    """Predict the class of hidden tokens, drawn once for each type: it tells nothing of language.
+    """Predict the class of hidden tokens, drawn once for each type; no class has a meaning.
 
     Chance is 1 / `classes`.
     """

@@ -11,11 +11,11 @@ ORIGINAL, REPLACED = 0, 1
 
 
 class Objective(objectives.Objective):
-    """Tell of each token whether it stands in place of another.
+    """Predict for each token whether it has replaced another.
 
-    Tokens that replace others are drawn by how frequent they are: the paper's unigram generator,
-    which learns nothing, in place of a masked model that is trained beside. A token that is drawn
-    in its own place is original, as in the paper. Always to say "original" is right in about
+    Replacements are drawn by how frequent they are. This is the paper's unigram generator; its main
+    generator is a masked model that is trained beside the other. A token that is drawn in its own
+    place is original, as in the paper. A model that always says "original" has an accuracy of about
     1 - `choose`.
     """
 
@@ -44,7 +44,7 @@ class Objective(objectives.Objective):
     def corrupt(
         self, source: np.ndarray, chosen: np.ndarray, vocab_size: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """`source` with a token of another place, any of all, in each chosen place."""
+        """`source` with each chosen token replaced by that of a random place."""
         read = source.copy()
         if chosen.any():
             read[chosen] = rng.choice(source[is_token(source)], chosen.sum())

@@ -1,8 +1,8 @@
 """Objectives one after another, such as LM and then MLM (arXiv 2507.00994; AntLM, 2412.03275).
 
-One model is trained on; data, optimizer and learning rate know nothing of it. The mask changes with
-the objective. A phase draws the random numbers of a run that has its objective alone, so within
-one seed the first phase is the beginning of that run.
+One model goes through all phases. Data, optimizer and learning rate do not depend on the phase; the
+mask does. A phase draws the same random numbers as a run of its objective alone. So the first phase
+is the beginning of such a run of the same seed.
 """
 
 import math
@@ -22,7 +22,7 @@ FITS = (
     "one that is trained to predict tokens of the source side, without a decoder and not from the "
     "end, such as lm or mlm"
 )
-TOKENS = objectives.Objective.n_classes  # of what predicts tokens
+TOKENS = objectives.Objective.n_classes  # an objective with another `n_classes` predicts no tokens
 
 
 class Part(BaseModel):
@@ -49,10 +49,10 @@ class Part(BaseModel):
     @field_validator("options")
     @classmethod
     def whole(cls, options: dict, info: ValidationInfo) -> dict:
-        """With the defaults."""
+        """The options, with defaults for those that are not given."""
         name = info.data.get("objective")
         if name is None:
-            return options  # what is wrong with it is said
+            return options  # `fits` has said what is wrong with it
         if mistakes := problems(objectives.kind(name), options):
             raise ValueError("; ".join(mistakes))
         return objectives.load(name, options).model_dump(mode="json")
@@ -96,7 +96,7 @@ class Objective(objectives.Objective):
 
     @property
     def begins(self) -> list[float]:
-        """The share of the run's tokens after which each begins."""
+        """For each objective, the share of the run's tokens after which it begins."""
         return [0.0, *accumulate(part.share for part in self.parts[:-1])]
 
     def at(self, spent):
@@ -139,5 +139,5 @@ class Objective(objectives.Objective):
         return float(np.dot([part.share for part in self.parts], of_parts))
 
     def example(self, source, target, vocab_size, rng) -> Example:
-        """As its models are looked at; `at` says what a training makes of a batch."""
+        """The example on which its models are measured; training follows `at` instead."""
         return self.seen.example(source, target, vocab_size, rng)

@@ -12,9 +12,9 @@ from bottomup.objectives.denoising import SPAN
 class Objective(denoising.Objective):
     """The decoder writes the hidden spans of a sentence, of which the encoder reads the rest.
 
-    A share of the tokens is hidden, in as many spans as have a mean length of 3; each division into
-    spans is as probable. <mask> stands for each span in what is read and before it in what is
-    written, where T5 numbers them.
+    A share `hide` of the tokens is hidden, in spans of mean length 3; all divisions into spans are
+    equally probable. The encoder reads a <mask> in place of each span, and the decoder writes one
+    before each span. T5 numbers these masks.
     """
 
     hide: float = Field(0.15, ge=0.01, lt=1, description="share of tokens to hide")

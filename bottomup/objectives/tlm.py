@@ -11,9 +11,9 @@ from bottomup.objectives import Example, mlm
 class Objective(mlm.Objective):
     """MLM on a sentence and, after its </s>, its translation; one encoder reads both.
 
-    Positions of the translation count anew, and each of its tokens has the embedding of its side
-    added. Its vocabulary follows that of the source side; special tokens are the same. As in XLM,
-    which trains by MLM in turn, some sentences stand alone, as they do when a model is looked at.
+    Positions of the translation start again at 0, and a learned vector is added to its tokens. Its
+    vocabulary follows that of the source side; special tokens are the same. Some sentences stand
+    alone, as they do when a model is measured. (XLM trains by MLM and TLM in turn.)
     """
 
     predicts = "both"

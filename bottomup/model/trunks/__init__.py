@@ -25,8 +25,8 @@ class TrunkConfig:
     """Shape of one model.
 
     `trunk` is a module of this package. `target_vocab_size`: how many tokens, or classes of them,
-    it predicts. `causal`: each position sees itself and earlier positions. `both_ways`: so do half
-    of its `d_model` dimensions, and the other half see it and later positions.
+    it predicts. `causal`: each position sees itself and earlier positions. `both_ways`: half of its
+    `d_model` dimensions see itself and earlier positions, the other half itself and later ones.
     """
 
     model_type: ClassVar[str] = "bottomup_trunk"
