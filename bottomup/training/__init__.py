@@ -1,1 +1,1 @@
-"""Training: batches, schedule, loop, checkpoint and resume, quality."""
+"""Training: loss, optimizers, schedule, loop, checkpoint and resume."""

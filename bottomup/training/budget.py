@@ -1,9 +1,9 @@
 """How many source tokens a run reads, so that objectives are equal in what the study's key `equal`
 names.
 
-A budget is in source tokens that LM reads, and LM reads as many under each key. Every other
-objective reads so many that it makes as many predictions, or needs as many operations, as LM does
-in its budget.
+A budget is the number of source tokens that LM reads, whatever `equal` is. Any other objective
+reads as many ("tokens"), or as many as give it the number of predictions ("predictions") or of
+operations ("operations") that LM has within its budget.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def source_tokens(
     text: Text,
     model_of: Callable[[Objective], Transformer | TrunkModel],
 ) -> int:
-    """What a run reads of a text, for a budget in tokens that LM reads.
+    """How many source tokens a run reads, for a budget in tokens that LM reads.
 
     model_of: the model before training of another objective, in the same shape.
     """
@@ -53,7 +53,7 @@ def read(objective: Objective, text: Text) -> float:
 
 
 def lengths(text: Text) -> tuple[np.ndarray, np.ndarray | None]:
-    """Of the sentences of both sides."""
+    """The sentence lengths of both sides."""
     return text.source.lengths, None if text.target is None else text.target.lengths
 
 

@@ -67,8 +67,8 @@ class Checkpoint:
         progress: Progress,
         best: bool,
     ) -> None:
-        """Add a state and drop the oldest of two; its weights are the best if `best`, or if there
-        are none.
+        """Add a state, and keep only the one before it beside it. If `best`, or if there was no
+        state, its weights count as the best.
 
         `state.json` is renamed into place last, after its old content has become `previous.json`.
         """
@@ -181,8 +181,8 @@ class Finished:
     """A run that was trained to its end, in a file of `folder` named after what it depends on.
 
     So going back to an earlier setting, or having the same run in another study, costs no training.
-    `identity` is that of its checkpoint; the study's name for it does not count. The folder can be
-    deleted at any time.
+    `identity` is that of its checkpoint, but the study's name for the run does not count. The
+    folder can be deleted at any time.
     """
 
     def __init__(self, folder: Path, identity: dict):
@@ -197,7 +197,7 @@ class Finished:
             metadata = {"progress": json.dumps(asdict(progress))}
             save_weights(model.state_dict(), temporary, metadata)
             with alone(self.path.with_suffix(".lock")):  # another study may have the same run
-                note_of(self.path).unlink(missing_ok=True)  # not written through, if it is a link
+                note_of(self.path).unlink(missing_ok=True)  # if it is a link, its target stays
                 note_of(self.path).write_text(f"{digest(temporary)}  {self.path.name}\n")
                 os.replace(temporary, self.path)
         except (OSError, SafetensorError, UserError) as error:

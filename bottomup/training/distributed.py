@@ -1,8 +1,9 @@
 """One run trained by several processes, each on its own GPU.
 
 Each process computes a part of every update, and all make the same step. This replaces
-DistributedDataParallel, which averages gradients; but parts have unequal numbers of predictions, so
-gradients must be summed. It also wraps one `forward`, while a loss here is up to the objective.
+DistributedDataParallel for two reasons. It averages gradients, but parts have unequal numbers of
+predictions, so gradients must be summed. And it wraps one `forward`, while here the objective
+decides what a loss calls.
 
 torchrun starts such processes, on one machine or several; a job that was given several GPUs starts
 its own. A single process makes no use of this module.
@@ -33,7 +34,7 @@ from bottomup.objectives import IGNORE, Example
 from bottomup.training import stopping
 
 Main = Callable[[argparse.Namespace], None]
-GRACE_SECONDS = 10.0  # for the others, if a process fails
+GRACE_SECONDS = 10.0  # for the others to end, if a process fails
 
 
 def rank() -> int:
@@ -129,7 +130,7 @@ def joined() -> Iterator[None]:
         number, n_gpus = int(os.environ["LOCAL_RANK"]), gpus()
         if number >= n_gpus:
             raise UserError(
-                f"torchrun: found more processes on this machine than GPUs, which are {n_gpus}; "
+                f"torchrun: found more processes on this machine than its {n_gpus} GPUs; "
                 f"give --nproc-per-node {n_gpus}, or set BOTTOMUP_DEVICE to cpu"
             )
         torch.cuda.set_device(number)

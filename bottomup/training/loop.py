@@ -35,13 +35,13 @@ class Trainer:
     """One run: trains `model` under `objective` from where `checkpoint` left it.
 
     A run that was stopped and resumed ends with the same bytes as one that was not, on one type of
-    CPU with one thread count, since all randomness comes from the seed and the step. Each update is
-    computed in `accumulate` parts to save memory, whatever `settings` say about that. With several
-    processes (see `distributed`) each computes a share of the update, and all decide alike; only
-    the first one saves and returns from `train`.
+    CPU with one thread count, since all randomness comes from the seed and the step. To save
+    memory, each update is computed in `accumulate` parts; what `settings` say about that does not
+    count. With several processes (see `distributed`) each computes a share of the update, and all
+    decide alike; only the first one saves and returns from `train`.
 
-    stop: the step at which the run is wanted, None for its end. kept: by step, where to keep the
-    run as it is at that step.
+    stop: the step to stop at, None for the end of the run. kept: for some steps, where to keep the
+    run as it is then.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Trainer:
         self.optimizers = optimizers(model, settings.optimizer)
         self.rate = 0.0  # the learning rate of the last update
         self.spent = 0.0  # the share of `max_tokens` that was read before it
-        self.current = objective  # which predicts, see `Objective.at`
+        self.current = objective  # the part of it that is trained now, see `Objective.at`
 
     def train(self) -> Progress:
         """Train until `max_tokens` source tokens are read or the dev loss stalls.
@@ -130,7 +130,7 @@ class Trainer:
         done = self.finished.load(self.model) if self.finished and distributed.rank() == 0 else None
         if distributed.largest(done is not None):
             distributed.others_leave()
-            self.checkpoint.set_aside()  # one of other settings or code would be deleted with ours
+            self.checkpoint.set_aside()  # one of another run would be deleted with ours
         return done
 
     def ends(self, progress: Progress) -> bool:
@@ -183,7 +183,7 @@ class Trainer:
         return parts[generator(self.seed, "part", step).choice(len(parts), p=shares)]
 
     def turn_to(self, part: Objective) -> None:
-        """Let the model read, and predict, as one part of the objective does."""
+        """Make one part of the objective the current one, and give the model its attention mask."""
         self.current = part
         if isinstance(self.model, Transformer):
             self.model.encoder.see(part.causal, part.backward)
@@ -214,7 +214,7 @@ class Trainer:
             f"{what} at step {step}; "
             + f"the last good checkpoint is kept in {self.checkpoint.folder}; " * has_state
             + f"lower training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
-            "training.warmup_steps; of pruned models, those of pruning.training"
+            "training.warmup_steps; for a pruned model, the same keys of pruning.training"
         )
 
     def set_rate(self, progress: Progress) -> None:
@@ -243,7 +243,7 @@ class Trainer:
         loss = self.dev_loss()
         if not math.isfinite(loss):
             raise self.diverged(f"the dev loss is {loss}", progress.step)
-        # Weights from before the last phase are none to end with, whatever their dev loss.
+        # A run must not end with weights from before its last phase, whatever their dev loss.
         early = self.spent < self.objective.last_from
         line = self.measured(progress, train_loss, loss)
         progress.metrics.append(line | ({"early": early} if self.objective.last_from else {}))
@@ -279,7 +279,8 @@ class Trainer:
     def dev_loss(self) -> float:
         """Mean cross-entropy of the dev split in nats per predicted token, without smoothing.
 
-        Of an objective that is made of others: of the parts that it ends with, by their shares.
+        For an objective made of others, the mean over the parts that it ends with, weighted by
+        their shares.
         """
         self.model.eval()
         losses = []
@@ -289,7 +290,7 @@ class Trainer:
         return sum(losses)
 
     def dev_loss_of_part(self) -> float:
-        """The dev loss of the part at hand.
+        """The dev loss of the current part of the objective.
 
         It draws the same random numbers at every evaluation and for every seed.
         """

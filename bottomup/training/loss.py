@@ -27,8 +27,8 @@ def summed_loss(
 
     The true token should get probability 1 - smoothing, and each of the other V - 1 an equal share
     of the rest. The entropy of that distribution is subtracted, so that 0 is the optimum. The
-    output layer runs only at predicted positions. These, and whether anything is padded, are known
-    without the device, so nothing waits for it.
+    output layer runs only at predicted positions. The CPU knows these positions, and whether
+    anything is padded, so nothing waits for the device.
     """
     device = model.head.weight.device
     where = np.flatnonzero(example.labels != IGNORE)

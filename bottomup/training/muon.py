@@ -37,7 +37,7 @@ class Muon(Optimizer):
         self, matrices: list[Tensor], lr: float, momentum: float, weight_decay: float, **_
     ) -> None:
         """Step matrices of one shape; their momenta are stored together with the first."""
-        gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]  # of all
+        gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]  # all have one
         direction = torch.stack(gradients)
         state = self.state[matrices[0]]
         mean = state.setdefault("momentum_buffer", torch.zeros_like(direction))

@@ -44,5 +44,5 @@ class Meter:
             )
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """End the bar and leave it on the terminal."""
         self.bar.close()

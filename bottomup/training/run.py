@@ -127,7 +127,8 @@ def train(
         would tell versions of the program apart.
     keep: steps at which to keep the run there, too, so that they need no training of their own.
     whole: for a run at a step, the metrics of the run to its end.
-    donor: with `heads_from`, the model that has these heads, and its table `head_functions`.
+    donor: with `heads_from`, the weights of the model that has these heads, and its table
+    `head_functions`.
 
     Raises UserError for a step that the run does not reach.
     """
@@ -142,7 +143,7 @@ def train(
     progress = Progress()
     if objective.predicts is not None:
         text, dev = texts(settings, objective, tokens, vocab_sizes)
-        assert settings.training is not None  # as for whatever predicts
+        assert settings.training is not None  # the config has it for all that predict
         budget = settings.training.max_tokens
         tokens_read = source_tokens(settings.equal, budget, objective, model, text, model_of)
         training = settings.training.model_copy(update={"max_tokens": tokens_read})
@@ -189,7 +190,8 @@ def texts(
 def identity_of(
     settings: Settings, training: Training, objective: Objective, donor: Sequence[Path]
 ) -> dict:
-    """What makes two trainings on one text the same; how a model is looked at does not."""
+    """What two trainings on one text share if they are the same; options for measuring do not
+    count."""
     known = settings.model_copy(update={"training": training, "equal": "tokens"})
     options = {name: of for name, of in settings.options.items() if name not in objective.looks}
     identity = known.model_dump(mode="json") | {"options": options}
@@ -199,9 +201,9 @@ def identity_of(
 def given_heads(
     model: Transformer | TrunkModel, settings: Settings, donor: Path, functions: Path
 ) -> list[Place]:
-    """Give a model the heads that it is to start with; their places."""
+    """Give a model the heads that it is to start with, and return their places."""
     other = load_model(donor.parent)
-    # As the config asks for.
+    # The config allows no other.
     assert isinstance(model, Transformer) and isinstance(other, Transformer)
     assert settings.heads_from
     places = chosen(read_table(functions), settings.heads_from, settings.seed)
@@ -217,8 +219,8 @@ def last_step(metrics: Path) -> int:
 
 
 def save(model: Transformer | TrunkModel, tokenizers: dict[str, Path], folder: Path) -> None:
-    """Write weights, config and tokenizers as a Hugging Face folder; the source tokenizer on
-    top."""
+    """Write weights, config and tokenizers as a Hugging Face folder; the target tokenizer goes into
+    a folder below."""
     save_model(model, folder)
     for side, path in tokenizers.items():
         save_tokenizer(load_tokenizer(path), folder if side == "source" else folder / side)

@@ -30,7 +30,8 @@ _heard: list[tuple[signal.Signals, float]] = []  # the first signal, and when it
 
 @contextmanager
 def listening() -> Iterator[None]:
-    """Note the first signal, which a training asks for; a second one ends the program at once."""
+    """Note the first signal for `heard`, by which a training stops; a second one ends the program
+    at once."""
     # Ignored signals stay ignored, such as SIGHUP under nohup.
     noted = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, _note) for number in noted}

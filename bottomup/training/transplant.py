@@ -14,8 +14,8 @@ Place = tuple[int, int]  # layer and head, from 1
 
 
 def chosen(functions: pd.DataFrame, settings: HeadsFrom, seed: int) -> list[Place]:
-    """The heads to take: those with a function; or as many others of the same layer, or all of
-    these if there are fewer, drawn by `seed`.
+    """The heads to take, by `settings.choose`: those with a function, or as many others of each
+    layer, drawn by `seed` (all of these if there are fewer).
 
     functions: `head_functions` of the run that they are taken from.
 
@@ -40,8 +40,8 @@ def chosen(functions: pd.DataFrame, settings: HeadsFrom, seed: int) -> list[Plac
 
 
 def parts(model: Transformer, place: Place) -> list[Tensor]:
-    """The weights of one encoder head, as views: of its queries, keys and values, and what it adds
-    to the output."""
+    """The weights and biases that give one encoder head's queries, keys and values, and its columns
+    of the output projection, as views."""
     layer, head = place
     attention = [*model.encoder.layers][layer - 1].attention
     width, every = attention.d_head, attention.heads * attention.d_head

@@ -161,6 +161,6 @@ def test_more_processes_than_gpus_are_one_line(monkeypatch):
     monkeypatch.setattr(distributed, "device", lambda: torch.device("cuda"))
     monkeypatch.setattr(distributed, "gpus", lambda: 2)
     monkeypatch.setenv("LOCAL_RANK", "2")
-    named = "GPUs, which are 2; give --nproc-per-node 2"
+    named = "its 2 GPUs; give --nproc-per-node 2"
     with pytest.raises(UserError, match=named), distributed.joined():
         pass
