@@ -54,7 +54,7 @@ def attention(
     yield "encoder", tokens, tokens, _stacked(attentions)
     if target is None or tokenizer is None:
         return
-    assert isinstance(subject, Run)  # whose decoder is ours
+    assert isinstance(subject, Run)  # only runs are given a target
     predicted, words = _encoded(tokenizer, target, most)
     steps = list(trace(subject.model, ids, predicted).attentions())
     for kind, keys in (("decoder", [START, *words[:-1]]), ("cross", tokens)):

@@ -7,8 +7,8 @@ directions). Weights to the sub-words of a word are added, those from them avera
 
 The best of many heads looks better than it is, so a head is chosen on half of the documents and
 scored on the other half. A chain of neighboring words, which is what a tree that branches to the
-right is without directions, needs no model. And a head that attends to places finds part of a tree,
-too: `by_place` is what it finds with its attention in another sentence of as many words.
+right is without directions, needs no model. A head that attends by position alone also finds part
+of a tree: `by_place` is the score of its attention in another sentence of the same length.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,8 +68,10 @@ def recovered_edges(
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> list[np.ndarray]:
-    """For the sentences of each length, how many edges of each tree are found: `[2, n, columns]`,
-    in the sentence itself and in another one of that length, NaN where it has no other.
+    """How many edges of each tree are found, `[2, n, columns]` for the sentences of each length.
+
+    First by the attention in the sentence itself, then by that in another one of the same length;
+    NaN if there is no other.
 
     text: the sentences as the subject reads them. parses: their trees, as `trees` has them. Columns
     as in `between_words`.
@@ -105,13 +107,13 @@ def attention_trees(
     all; layers and heads count from 1.
 
     texts, parses: sentences on which a head is chosen, with their trees, and those on which it is
-    scored. count: of blocks. seed: of whose trees change places for `permuted`.
+    scored. count: the number of blocks. seed: draws whose trees change places for `permuted`.
 
-    value, with its interval over documents for the head that was chosen, and `chosen_at`, what it
-    has where it was chosen: UUAS, 0 to 1. by_place, chain, permuted: what it finds in another
-    sentence, what a chain finds, and the tree of another sentence. All are of the same sentences,
-    those whose length another one has. n: how many; with fewer than `n_needed` in either half there
-    is no value, and `n` is the lesser number.
+    value: the UUAS where the head is scored, 0 to 1, with its interval over documents for the head
+    that was chosen. chosen_at: the UUAS where it was chosen. by_place, chain, permuted: the UUAS of
+    its attention in another sentence, of a chain, and of the tree of another sentence. All but
+    `chosen_at` are about the sentences whose length another one has. n: how many these are. With
+    fewer than `n_needed` in either half there is no value, and `n` is the lesser number.
     """
     to_choose, asked = parses
     to_score = with_others(asked)
@@ -147,7 +149,7 @@ def attention_trees(
 def _columns(
     at: np.ndarray, heads: list[tuple[int, int]], layers: int
 ) -> Iterator[tuple[str, int, int | None, int]]:
-    """What the rows are of: its kind, layer, head and column; at: UUAS by column."""
+    """What each row of the table is about: its kind, layer, head and column. at: UUAS by column."""
     of_heads = np.nan_to_num(at[: len(heads)])
     for layer in range(layers):
         columns = [column for column, (of, _) in enumerate(heads) if of == layer]

@@ -55,7 +55,8 @@ def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str,
 def encoder_attention(
     subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
 ) -> tuple[dict[str, Totals], np.ndarray]:
-    """The same for the encoder of any subject, and the order in which sentences were added.
+    """As `head_attention`, for the encoder of any subject; and the order in which sentences were
+    added.
 
     batch_tokens: padded tokens to encode at once.
     """
@@ -79,7 +80,7 @@ def _add(
     there = keys[:, None, None, :]
     values = {
         "confidence": [weights.masked_fill(~there, 0).amax(dim=-1) for weights in layers],
-        # Not what is left to 1: some families' rows have less, beside a sink that is no token.
+        # Not 1 less the rest: in some families a sink that is no token takes a share of each row.
         "special": [weights.masked_fill(there, 0).sum(dim=-1) for weights in layers],
     }
     for name, of_layers in values.items():
@@ -94,7 +95,7 @@ def _not_empty(totals: dict[str, Totals]) -> dict[str, Totals]:
 
 
 def asked(keys: Tensor, reader: Subject | TransformerConfig) -> Tensor:
-    """Those of the tokens that see another one, bool `[batch, length]`."""
+    """Which of the tokens (`keys`) see another one, bool `[batch, length]`."""
     if not reader.causal:
         return keys
     return keys & (functional.pad(keys[:, 1:], (0, 1)) if reader.backward else _shifted(keys))

@@ -136,11 +136,11 @@ def head_functions(
 
     Columns are `COLUMNS`; layers and heads count from 1. accuracy: the share of maxima that are
     right, 0 to 1, with its 95 % interval. n: the number of maxima that count. held: whether
-    accuracy reaches the threshold on at least `n_needed` maxima, `thresholds.pairs`. offset is
-    key - query: that of the accuracy for `positional`, in tokens; that of the baseline for a
-    relation, in words. All are empty if n is 0. without and baseline_without: accuracy and
-    baseline_accuracy without each block, `[n_blocks]`, with the offset of most maxima and that of
-    the baseline found anew.
+    accuracy reaches the threshold on at least `n_needed` maxima, `thresholds.pairs`. offset: key -
+    query; for `positional` the relative position with the most maxima, in tokens; for a relation
+    that of the baseline, in words. All are empty if n is 0. without and baseline_without: accuracy
+    and baseline_accuracy without each block, `[n_blocks]`, with the offset of most maxima and that
+    of the baseline found anew.
 
     Memory holds the weights of one batch; two bytes for each head and token, and for each head and
     word; and a few arrays of eight bytes for those of one layer.
@@ -326,8 +326,8 @@ def related_words(
     """The pairs of each relation, in both directions; blocks: `[n_sentences]`.
 
     A pair counts if both words are `read`, bool `[n_words]`, and the query sees the key: in a
-    causal model, if the key comes first (last, if it reads backward). Of equally frequent positions
-    the baseline takes the leftmost.
+    causal model, if the key comes first (last, if it reads backward). Among equally frequent
+    positions the baseline takes the leftmost.
     """
     word = np.arange(len(annotation))
     head = words.offsets[words.sentence] + annotation["head"].to_numpy()

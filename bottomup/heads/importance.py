@@ -20,10 +20,10 @@ from bottomup.objectives import Example
 def importances(
     predictor: Predictor, text: Text, settings: tasks.Examination
 ) -> Iterator[tuple[str, Totals, np.ndarray]]:
-    """Each importance by name, its totals, and the sentences of `text` that these are of, in order.
+    """Each importance by name, its totals, and the numbers of their sentences in `text`, in order.
 
-    What attention tells; then gradient and loss on the references, if the text has something that
-    the model was trained to predict.
+    First those that attention tells. Then gradient and loss on the references, if the text has
+    something that the model was trained to predict.
     """
     of_attention = tasks.load(settings.run, "importances").of_attention
     by_name, order = of_attention(predictor, text, settings)

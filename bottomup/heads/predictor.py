@@ -29,8 +29,9 @@ class Predictor(ABC):
     """A model with the objective that it was trained under, and its loss as a function of the gates
     of its heads.
 
-    objective: one of ours; one that predicts nothing if the model has no other.
-    gives_probabilities: whether it has layers that give them to tokens, trained or not.
+    objective: one of ours; if the model was trained under none of ours, one that predicts nothing.
+    gives_probabilities: whether the model has layers, trained or not, that give tokens
+    probabilities.
     """
 
     objective: Objective
@@ -66,8 +67,8 @@ class Predictor(ABC):
         `[sentences]`."""
 
     def losses_from(self, example: Example) -> Callable[[str, int], Tensor]:
-        """The losses `[sentences]` as a function of a kind of attention and a layer, from 0, whose
-        gates may have changed since; all others are as they are now."""
+        """The losses `[sentences]` as a function of the kind and the layer, from 0, of the
+        attention whose gates have changed since this call. All other gates must be as they were."""
         return lambda kind, layer: self.losses(example)[0]
 
     def summed_loss(self, example: Example, smoothing: float = 0.0) -> tuple[Tensor, int]:
@@ -86,8 +87,8 @@ class Predictor(ABC):
 
     @abstractmethod
     def save(self, folder: Path, gates: pd.DataFrame) -> None:
-        """Write the model to a folder without the heads that a table of gates closes at the last
-        step, or with their gates."""
+        """Write the model to a folder: without the heads that a table of gates closes at the last
+        step, or with gates that close them."""
 
 
 def require_prunable(predictor: Predictor, text: Text, name: str, attention: str) -> None:
@@ -124,6 +125,6 @@ def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     they are not IGNORE."""
     predicted = labels != IGNORE
     token_losses = functional.cross_entropy(logits, labels[predicted], reduction="none")
-    losses = token_losses.new_zeros(labels.shape)  # under autocast wider than the logits
+    losses = token_losses.new_zeros(labels.shape)  # under autocast in a wider format than logits
     losses[predicted] = token_losses
     return losses.double().sum(dim=1), predicted.sum(dim=1)

@@ -101,7 +101,7 @@ class Pruner(FineTuner):
         self.noise: list[Tensor] = []
 
     def diverged(self, what: str, step: int) -> UserError:
-        """As in training; a high penalty does it, too."""
+        """As in training, with another remedy: a high penalty can be the cause."""
         error = super().diverged(what, step)
         return UserError(f"{error}; or lower the penalty, which is {self.penalty:g}")
 

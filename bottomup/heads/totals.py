@@ -9,7 +9,7 @@ from torch import Tensor
 from bottomup.measures import jackknife
 
 ByKind = dict[str, np.ndarray]
-# By importance, from where to where it can be; the others are shares.
+# The range of each importance; the others are shares.
 RANGES = {"gradient": jackknife.NOT_NEGATIVE, "loss_increase": jackknife.ANY}
 
 

@@ -15,6 +15,6 @@ BATCH_TOKENS = 2048  # to read at once
 def of_attention(
     predictor: CheckpointPredictor, text: Text, settings: Examination
 ) -> tuple[dict[str, Totals], np.ndarray]:
-    """Confidence and attention to special tokens, by name; and the sentences that these are of, in
+    """Confidence and attention to special tokens, by name; and the numbers of their sentences, in
     order."""
     return encoder_attention(predictor.subject, text.source, BATCH_TOKENS, device())

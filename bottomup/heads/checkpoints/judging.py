@@ -17,9 +17,10 @@ from bottomup.subjects.seen import Seen
 def judged(
     predictor: CheckpointPredictor, text: Text, blocks: np.ndarray, scoring: Scoring, seen: Seen
 ) -> tuple[Score, Score, dict[str, float]]:
-    """By what it is compared, the probability of the right token, and other columns of the table.
+    """The score by which models are compared, the probability of the right token, and other
+    columns.
 
-    It is compared by that probability, also if it translates: nothing is translated.
+    Checkpoints are compared by that probability, even if they translate: nothing is translated.
     """
     score = right_token(predictor, text, blocks, scoring.seed)
     return score, score, {"test_loss_nats": -math.log(score.value)}

@@ -35,7 +35,7 @@ from bottomup.subjects.batches import Batch, side_by_side
 from bottomup.subjects.checkpoint import Checkpoint
 from bottomup.subjects.words import Span, encode
 
-# By our name for a checkpoint's objective; None: of none that is ours. Nothing is smoothed.
+# By our name for a checkpoint's objective; None if it is none of ours. No label is smoothed.
 OBJECTIVES = {
     "mlm": mlm.Objective(),
     "lm": lm.Objective(),
@@ -80,7 +80,7 @@ class CheckpointPredictor(Predictor):
     """A checkpoint with the layers that predict; the heads of its decoder have gates, too.
 
     folder: the folder that `subject` was loaded from. The layers that predict are loaded when they
-    are first asked for. Of a checkpoint without an objective of ours, only text can be asked for.
+    are first asked for. A checkpoint without an objective of ours has only `text`.
     """
 
     def __init__(self, folder: Path, subject: Checkpoint, device: torch.device | str = "cpu"):
@@ -90,7 +90,7 @@ class CheckpointPredictor(Predictor):
         self.gives_probabilities = self.name is not None
 
     @cached_property
-    @torch.inference_mode(False)  # they may be asked for in it, and learn later
+    @torch.inference_mode(False)  # it may be loaded in inference mode and trained later
     def model(self) -> PreTrainedModel:
         """The model with the layers that predict."""
         assert self.name  # or there is nothing to predict
@@ -131,8 +131,8 @@ class CheckpointPredictor(Predictor):
         return Text(*encoded)
 
     def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:
-        """The objective reads ids that are numbered like ours, since a checkpoint's need none for
-        padding alone. Special tokens are neither masked nor replaced."""
+        """The objective reads ids that are numbered like ours, since a checkpoint may have no id
+        for padding alone. Special tokens are neither masked nor replaced."""
         subject, masks = self.subject, self.objective.masked
         source = side_by_side(subject, text.source, sentences)
         ids, predicted, of_target = numbered(source), None, None
@@ -141,7 +141,8 @@ class CheckpointPredictor(Predictor):
             predicted, of_target = numbered(target), target.ids.numpy()
         if masks:
             ids = np.where(source.special, EOS, ids)
-        # Either may know more: a tokenizer of added tokens, a model of a rounded size.
+        # Either may know more ids: the tokenizer has added tokens, or the model's size is rounded
+        # up.
         known = filter(None, (subject.tokenizer.get_vocab_size(), subject.vocab_size))
         example = self.objective.example(ids, predicted, min(known) + N_SPECIAL, rng)
         read = source.ids.numpy()
@@ -166,8 +167,7 @@ class CheckpointPredictor(Predictor):
 
     def _logits(self, source: Tensor, target: Tensor | None, lengths: Tensor | None) -> Tensor:
         """Logits `[batch, length, vocab]` of the side that is predicted, from ids `[batch,
-        length]`; those of the target are yet to be shifted. lengths: as in
-        `Subject.hidden_states`."""
+        length]`; the target is shifted here. lengths: as in `Subject.hidden_states`."""
         source = source.to(self.model.device)
         tokens = self.subject.tokens(source, lengths)
         self.subject.require_known(source[tokens], self.subject.vocab_size)
@@ -184,7 +184,7 @@ class CheckpointPredictor(Predictor):
         return self.model(**read).logits
 
     def learner(self, encoder_alone: bool) -> "Learner":
-        """The parameters that its own training changed keep learning."""
+        """Only parameters that the checkpoint's own training changed are trained."""
         self._reading = what_reads_heads(self)
         learns = checkpoint.learned(self.model)
         for name, parameter in self.model.named_parameters():
@@ -195,7 +195,7 @@ class CheckpointPredictor(Predictor):
         return Learner(self.model)
 
     def save(self, folder: Path, gates: pd.DataFrame) -> None:
-        """What reads closed heads is set to 0, since transformers knows no gates."""
+        """The weights that read closed heads are set to 0, since transformers knows no gates."""
         for place in closed(gates):
             weight, rows = self._reading[place]
             weight[rows] = 0.0

@@ -19,8 +19,8 @@ from bottomup.objectives import Example
 def of_attention(
     predictor: RunPredictor, text: Text, settings: Examination
 ) -> tuple[dict[str, Totals], np.ndarray]:
-    """Confidence, attention to special tokens and, if it predicts anything, relevance, by name; and
-    the sentences that these are of, in order."""
+    """Confidence, attention to special tokens and, if the run predicts anything, relevance, by
+    name; and the numbers of their sentences, in order."""
     model, predicts = predictor.model, predictor.objective.predicts
     if settings.beam is not None:
         own = translations(model, text, **dict(settings.beam))

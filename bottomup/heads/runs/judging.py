@@ -15,7 +15,8 @@ from bottomup.subjects.seen import Seen
 def judged(
     predictor: RunPredictor, text: Text, blocks: np.ndarray, scoring: Scoring, seen: Seen
 ) -> tuple[Score, Score, dict[str, float]]:
-    """By what it is compared, the probability of the right token, and other columns of the table.
+    """The score by which models are compared, the probability of the right token, and other
+    columns.
 
     All are of the smaller model that computes the same as one with closed heads.
     """

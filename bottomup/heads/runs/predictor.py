@@ -22,7 +22,7 @@ from bottomup.objectives import IGNORE, Example, Objective
 from bottomup.subjects.runs import Run
 from bottomup.training.loss import summed_loss
 
-BATCH_TOKENS = 512  # to lose a head in, at once: sentence by sentence takes twice as long
+BATCH_TOKENS = 512  # read at once to close heads; one sentence at a time takes twice as long
 
 
 class RunPredictor(Predictor):
@@ -48,7 +48,7 @@ class RunPredictor(Predictor):
         return self._sentence_losses(self.model(source, target), labels)
 
     def losses_from(self, example: Example) -> Callable[[str, int], Tensor]:
-        """As above; layers below the changed one are not computed again."""
+        """See `Predictor`; layers below the changed one are not computed again."""
         model, (source, target, labels) = self.model, self._read(example)
         mask, own_mask = padding_mask(source), model.encoder.mask(source)
         encoder = [
@@ -105,7 +105,7 @@ class RunPredictor(Predictor):
 
 def opened(run: Trained, subject: Run, folder: Path) -> RunPredictor:
     """See `bottomup.heads.tasks.opened`."""
-    assert run.module  # no checkpoint
+    assert run.module  # a run has one
     objective = objectives.load(run.module, run.options, subject.tokenizer)
     return RunPredictor(subject.model.to(device()), objective)
 
