@@ -1,1 +1,1 @@
-"""Functions from views to numbers."""
+"""Measures: functions from views, or from a subject and text, to numbers."""

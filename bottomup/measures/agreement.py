@@ -39,10 +39,11 @@ Text = tuple[str, list[Span]]  # a sentence, and the places of its words
 def items(annotation: pd.DataFrame, known: Set[str]) -> pd.DataFrame:
     """All items of a text.
 
-    annotation: its words, all of each sentence, in order. known: the words that forms may be.
+    annotation: its words, all of each sentence, in order. known: the words that both forms must be
+    among.
 
     Returns columns sentence and word, the place of the verb; right and wrong, its two forms; verb,
-    the plural one, which names the pair; plural, of which number the subject is; and attractors,
+    the plural form, which names the pair; plural, whether the subject is plural; and attractors,
     how many nouns of the other number stand between subject and verb.
 
     Left out are coordinated subjects, whose number is another one, and clauses in which the tags of
@@ -109,7 +110,7 @@ def other_form(form: str, plural: bool, known: Set[str]) -> str:
 
 
 def singular(plural: str) -> str:
-    """The form for a singular subject of a verb with this form for a plural one."""
+    """The form of a verb for a singular subject, from its form for a plural one."""
     if plural in IRREGULAR:
         return IRREGULAR[plural]
     if plural.endswith("y") and plural[-2:-1] not in set("aeiou"):
@@ -124,10 +125,10 @@ def frequent_words(text: TokenFile, tokenizer: Tokenizer, least: int) -> set[str
 
 
 def drawn(table: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:
-    """At most so many items of each number without, and of each with attractors, and the `weight`
-    of each: how many items of the text it stands for.
+    """At most `most` items of each number without attractors, and as many with attractors; and the
+    `weight` of each, how many items of the text it stands for.
 
-    Of the same items, fewer are some of those that more would be.
+    With one seed, a smaller draw is part of a larger one.
     """
     cells = [table["plural"], table["attractors"] > 0]
     order = generator(seed, "agreement").permutation(len(table))
@@ -150,11 +151,13 @@ def answered(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, score: s
     """The items that a reader can judge by a score, with `is_right`: 1 where the right form is more
     probable, 0 where the wrong one is, half at a tie.
 
-    texts: all sentences. Left out are verbs that share a sub-word with something else, or are cut
-    off; where the whole sentence is scored, sentences that are cut off, since the form with more
-    sub-words would cost less of what follows; and where the verb alone is scored, forms of which
-    one has more sub-words: what begins the other form is at least as probable, and masks tell how
-    many sub-words they hide.
+    texts: all sentences. Left out are
+
+    - verbs that share a sub-word with something else, or are cut off;
+    - if the whole sentence is scored, sentences that are cut off: the form with more sub-words
+      would leave out more of what follows;
+    - if the verb alone is scored, pairs of which one form has more sub-words: the beginning of a
+      form is at least as probable as the form, and masks tell how many sub-words they hide.
     """
     verbs = some["word"].to_numpy()
     both = [read(some, texts, reader, form) for form in ("right", "wrong")]
@@ -216,8 +219,8 @@ def rows(table: pd.DataFrame, blocks: np.ndarray, least: int) -> Iterator[dict]:
 def accuracy(
     of: pd.DataFrame, plurals: list[bool], blocks: np.ndarray, count: int, least: int
 ) -> dict:
-    """The columns of `rows` from `accuracy` on: the mean of that of some numbers; blocks: of each
-    item, below `count`."""
+    """The columns of `rows` from `accuracy` on. plurals: the numbers of which it is the mean;
+    blocks: the block of each item, below `count`."""
     plural, weight, is_right = (of[name].to_numpy() for name in ("plural", "weight", "is_right"))
     shares, sizes = [], []
     for one in plurals:
@@ -228,10 +231,10 @@ def accuracy(
     chosen = np.isin(plural, plurals)
     n, enough = sum(sizes), min(sizes) >= least
     value, *without = np.mean(shares, axis=0) if enough else np.full(1 + count, np.nan)
-    # A mean of two tells as much as one of so many items of equal weight.
+    # The mean of two shares is as sure as one share of so many items of equal weight.
     equal = len(sizes) ** 2 / (n * sum(1 / size for size in sizes)) if enough else 1.0
     cases = equal * jackknife.cases_of(blocks[chosen], count)
-    prefers = np.where(plural, is_right, 1 - is_right)  # the plural form
+    prefers = np.where(plural, is_right, 1 - is_right)  # 1: the plural form
     prefers = jackknife.ratio((weight * prefers).sum(), weight.sum())
     permuted = np.mean([prefers if one else 1 - prefers for one in plurals])
     return {

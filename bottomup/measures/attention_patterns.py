@@ -12,11 +12,11 @@ mean over the queries that see such a token at all:
 - `punctuation`; `previous`, `itself` and `next`, by place.
 
 A model that reads from left to right has no `next`, and no `special` where that comes at the end.
-Then there is no row. What attention that is spread evenly over all that is seen would have is in
-`uniform`.
+Then there is no row. `uniform` is the share that attention would have if it were spread evenly over
+all that is seen.
 
-On random tokens that are repeated (Olsson et al. 2022, 25 tokens 4 times), of the second time on,
-all earlier times together:
+On random tokens that are repeated (Olsson et al. 2022, 25 tokens 4 times), the queries are those
+from the second time on. A share is that on all earlier times together:
 
 - `duplicate`: on the same token;
 - `next_of_earlier`: on the token after it. In a model that predicts the next token this is the
@@ -25,9 +25,9 @@ all earlier times together:
 - `previous_of_earlier`: on the token before it, the mirror image; for a model that reads from left
   to right of no use.
 
-Much of attention is a matter of distance. So `baseline` is the share of the same places where
-nothing is repeated, among as many different random tokens. Who was trained on single sentences has
-hardly seen text repeat itself, so `next_of_earlier` is expected near its `baseline`.
+Much of attention is a matter of distance. So `baseline` is the share on the same places of as many
+random tokens that do not repeat. A model that was trained on single sentences has hardly seen text
+repeat itself, so `next_of_earlier` is expected near its `baseline`.
 """
 
 import logging
@@ -59,15 +59,15 @@ TOKENS, TIMES, SEQUENCES = 25, 4, 50  # of random tokens
 FIRST = 4  # positions among which a sink is looked for
 # A sink has a larger mean weight than this in a sentence (Gu et al. 2025).
 SINK = 0.3
-# Tokens of a sentence in which one is looked for; in much shorter ones, even attention that is
-# spread evenly gives the first token of a model that reads from left to right nearly as much.
+# The fewest tokens of a sentence in which a sink is looked for. In much shorter ones, a model that
+# reads from left to right gives the first token nearly as much if it attends evenly.
 SINK_LENGTH = 16
 BY = ("weight", "norm")
 PLACES = ("previous", "itself", "next")
 ON_TEXT = ("special", "punctuation", *PLACES)
 ON_REPEATED = ("duplicate", "next_of_earlier", "previous_of_earlier")
 ENTROPY, POSITION, HAS_SINK = "entropy_nats", "position", "sink"
-# From the share of a pattern in the mean map: alone, as one of two, and of two together.
+# The least share in the mean map of a pattern alone, of each of two, and of two together.
 ALONE, EACH, BOTH = 0.5, 0.25, 0.6
 
 log = logging.getLogger(__name__)
@@ -98,7 +98,8 @@ def seen_by(batch: Batch, subject: Subject) -> Tensor:
 
 
 def of_text(batch: Batch, subject: Subject, punctuation: np.ndarray) -> Asked:
-    """The shares that are asked for in a text; punctuation: which ids are, bool `[n_ids]`."""
+    """The shares that are asked for in a text; punctuation: which ids are punctuation, bool
+    `[n_ids]`."""
     seen, special = seen_by(batch, subject), torch.from_numpy(batch.special)
     marks = torch.from_numpy(batch.tokens & ~batch.special & punctuation[batch.ids.numpy()])
     places = torch.arange(seen.shape[-1])
@@ -114,7 +115,7 @@ def of_text(batch: Batch, subject: Subject, punctuation: np.ndarray) -> Asked:
 
 
 def of_repeated(batch: Batch, subject: Subject) -> Asked:
-    """The shares that are asked for where each token of a text is that of `TOKENS` before."""
+    """The shares that are asked for in a text that repeats itself every `TOKENS` tokens."""
     seen = seen_by(batch, subject)
     text = torch.from_numpy(batch.tokens & ~batch.special)[:, None, :]
     places = torch.arange(seen.shape[-1])
@@ -146,9 +147,12 @@ def shares(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
 
 
 def spread(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
-    """How attention is spread: sums `[batch, heads, 1 + 2 * FIRST]`, and of how many, `[batch, 1 +
-    2 * FIRST]`: entropy, over queries; the share of each of the first positions, over queries that
-    see it; and whether it is a sink, of sentences."""
+    """How attention is spread: sums `[batch, heads, 1 + 2 * FIRST]`, and the number of cases of
+    each, `[batch, 1 + 2 * FIRST]`.
+
+    The columns are the entropy, over queries; the share of each of the `FIRST` positions, over the
+    queries that see it; and whether each of these is a sink, once for a sentence.
+    """
     queries = asked.seen.any(dim=-1)
     entropy = torch.special.entr(attention).sum(dim=-1).sum(dim=-1)
     # A batch of shorter sentences has fewer positions.
@@ -192,8 +196,8 @@ class Totals:
     """Sums over sentences, with all blocks of documents, then without each of `count`.
 
     sums: `[1 + count, layers, heads, by, columns]`, by weight and, if it is known, by norm.
-    uniform: the same of attention that is spread evenly, `[1 + count, columns]`. counts: of how
-    many cases, `[1 + count, columns]`.
+    uniform: the same of attention that is spread evenly, `[1 + count, columns]`. counts: the number
+    of cases, `[1 + count, columns]`.
     """
 
     sums: np.ndarray
@@ -212,7 +216,7 @@ def totals(
 ) -> Totals:
     """What a model attends to in a text.
 
-    ask: what is asked of a batch. gather: sums for each sentence, and of how many cases, such as
+    ask: what is asked of a batch. gather: sums for each sentence and the number of cases, such as
     `shares`. over: sums over sentences, from `[sentences, ...]` to `[1 + count, ...]`.
     """
     parts, order = [], []
@@ -233,7 +237,7 @@ def totals(
 def _maps(
     subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str
 ) -> Iterator[list[Tensor]]:
-    """Of each layer, attention by weight and, if the model's family allows it, by norm."""
+    """For each layer, attention by weight and, if the model's family allows it, by norm."""
     ids = batch.ids.to(device)
     norms = subject.value_norms(ids, lengths=batch.lengths)
     for layer, weights in enumerate(subject.attentions(ids, lengths=batch.lengths)):
@@ -254,13 +258,15 @@ def patterns(
     """Rows of a table: for each head, by weight and by norm, each quantity; layers and heads count
     from 1.
 
-    text: sentences as the model reads them. blocks: of documents, that of each sentence, of
-    `count`. seed: of the random tokens; if the text has too few tokens of middle frequency, or the
-    model reads too few at once, there are none. batch_tokens: padded tokens to read at once.
+    text: sentences as the model reads them. blocks: the block of documents of each sentence, below
+    `count`. seed: draws the random tokens; there are none if the text has too few types of middle
+    frequency, or the model reads too few tokens at once. batch_tokens: padded tokens to read at
+    once.
 
-    Values are `value` with `ci_low`, `ci_high` and `without`, 0 to 1 or, of `entropy_nats`, nats;
-    `uniform`, `baseline`, `n` (queries, of `sink` sentences) and `pattern`, see there. On random
-    tokens no value depends on documents, and so none has an interval.
+    Columns: `value` with `ci_low`, `ci_high` and `without`, 0 to 1 (for `entropy_nats`, nats);
+    `uniform` and `baseline`, see the module; `n`, the number of queries (for `sink`, of sentences);
+    and `pattern`, see the function. Values on random tokens do not depend on documents, so they
+    have no interval.
     """
     subject.model.to(device)
     read = partial(totals, subject, batch_tokens=batch_tokens, device=device)
@@ -270,7 +276,7 @@ def patterns(
     )
     asked = partial(of_repeated, subject=subject)
     of_random = [
-        read(tokens, asked, shares, partial(_at_once, count=count))
+        read(tokens, asked, shares, partial(_without_documents, count=count))
         for tokens in random_tokens(subject, text, seed)
     ]
     bys = BY[: of_sentences.sums.shape[3]]
@@ -285,8 +291,8 @@ def patterns(
             yield from (named | row for row in rows)
 
 
-def _at_once(rows: np.ndarray, count: int) -> np.ndarray:
-    """The sum over all rows, of which no block of documents holds one."""
+def _without_documents(rows: np.ndarray, count: int) -> np.ndarray:
+    """The sum over all rows. They are of no document, so it stays the same without any block."""
     return np.repeat(rows.sum(axis=0, keepdims=True), 1 + count, axis=0)
 
 
@@ -303,8 +309,8 @@ REPEATED = _columns(ON_REPEATED)
 def _rows(
     measured: Totals, quantities: dict[str, slice], place: tuple[int, int, int]
 ) -> Iterator[dict]:
-    """The quantities of a layer and head, by weight or by norm, but for those of which no query
-    sees anything."""
+    """The quantities of a layer and head, by weight or by norm. None for a quantity of which no
+    query sees anything."""
     sums = measured.sums[(slice(None), *place)]
     for name, columns in quantities.items():
         counts = measured.counts[:, columns]
@@ -326,7 +332,8 @@ def _rows(
 
 
 def _on_random(measured: list[Totals], place: tuple[int, int, int]) -> Iterator[dict]:
-    """The same where tokens repeat, beside what is there where none does."""
+    """The same on repeated random tokens; their baseline is the value on tokens that do not
+    repeat."""
     repeated, others = ([*_rows(of, REPEATED, place)] for of in measured) if measured else ([], [])
     for row, other in zip(repeated, others, strict=True):
         yield row | {"baseline": other["value"]}

@@ -12,9 +12,9 @@ Others are proxies, which need no ratings:
     dropped      a sentence, and the same without some words
     reordered    a sentence, and the same with some words in each other's places
 
-Of the last three, the score is the share of words that are left. A layer that holds nothing but the
-tokens does well where words are replaced or dropped, since it counts them; so layer 0 and what the
-tokens themselves tell stand beside.
+In the last three, the score is the share of words that are left. A layer that holds nothing but the
+tokens does well where words are replaced or dropped, since it counts them. So the table also has
+layer 0 and `by_tokens`, what the tokens themselves tell.
 """
 
 import math
@@ -43,18 +43,18 @@ from bottomup.views.values import mean_and_deviation
 
 RATED = "rated"
 TRANSLATION, REPLACED, DROPPED, REORDERED = "translation", "replaced", "dropped", "reordered"
-# Of F. What differs in later ones does so by rounding, as where a model is told no order and words
-# are reordered, and ranks must not count it.
+# Digits of F that count. Later ones differ by rounding alone (for example if words are reordered
+# for a model without positions), and ranks must not depend on that.
 DIGITS = 10
-LIKE = 5  # ranks by frequency between a word and the one in its place, at most
+LIKE = 5  # most ranks, by frequency, between a word and its replacement
 
 
 class Pairs(NamedTuple):
-    """Sentences beside others, and how alike the two of each pair are, `[n_pairs]`, as far as
-    something else than a model tells.
+    """Pairs of sentences, one of `text` and one of `others`. scores: how alike the two are, by
+    something other than a model, `[n_pairs]`.
 
-    numbers: those of the sentences of each pair in the text that is measured, `[n_pairs, 1 or 2]`;
-    of rated ones, those of the pairs.
+    numbers: for each pair the numbers of its sentences in the text that is measured,
+    `[n_pairs, 1 or 2]`; for rated pairs their own numbers.
     """
 
     kind: str
@@ -68,7 +68,7 @@ def ratings(file: Path, language: str) -> list[tuple[str, str, float]]:
     """Two sentences, as from `corpus.cleaning.cleaned`, and how alike people find them, from a file
     of lines with three columns between tabs.
 
-    Raises UserError if a line has others, or there is none.
+    Raises UserError if a line has other columns, or the file no lines.
     """
     pairs = []
     for number, line in enumerate(lines(file), 1):
@@ -96,8 +96,11 @@ def rated(subject: Subject, pairs: Sequence[tuple[str, str, float]]) -> Pairs:
 
 
 class LikeWords:
-    """For a word, by the places of its tokens, one that about as many words of the text are; the
-    nearest `LIKE` types on either side in order of frequency are drawn from alike."""
+    """Draws a replacement for a word: another word of the text that is about as frequent.
+
+    Words are given, and returned, as the places of their tokens. All types within `LIKE` ranks by
+    frequency are equally probable.
+    """
 
     def __init__(self, text: TokenFile, random: np.random.Generator):
         self.ids, self.random = text.ids, random
@@ -133,9 +136,11 @@ def changed(
 
 
 def graded(text: TokenFile, seed: int, most: int | None = None) -> Iterator[Pairs]:
-    """Each sentence beside itself with some words changed, from two of them to all but one: for
-    each kind of change. Words in place of others may have more tokens; what is beyond `most` of
-    them is cut off."""
+    """For each kind of change, each sentence and the same with some words changed, from two of them
+    to all but one.
+
+    A replacement may have more tokens than the word; a sentence is cut off after `most` tokens.
+    """
     for kind in (REPLACED, DROPPED, REORDERED):
         random = generator(seed, "bertscore", kind)
         like, tokens, left = LikeWords(text, random), [], []
@@ -150,9 +155,11 @@ def graded(text: TokenFile, seed: int, most: int | None = None) -> Iterator[Pair
 
 
 def translated(text: TokenFile, translations: Sequence[str], seed: int) -> Pairs:
-    """Each sentence beside the one with most of its tokens, one of them drawn where several have as
-    many, and each pair once; by how alike their translations are: by chrF (Popovic 2015), 0 to 100,
-    the mean of both directions."""
+    """Each sentence and the one that shares most of its tokens; each pair once.
+
+    If several share as many, one is drawn. The scores are the chrF of their translations (Popovic
+    2015), 0 to 100, mean of both directions.
+    """
     shares = overlaps(text, text)
     np.fill_diagonal(shares, -1)
     order = generator(seed, "bertscore", TRANSLATION).permutation(len(text))
@@ -168,8 +175,8 @@ def translated(text: TokenFile, translations: Sequence[str], seed: int) -> Pairs
 
 
 def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
-    """How many types of token two sentences share, as a share of the mean of how many each has
-    (Dice), 0 to 1: `[n_sentences, n_others]`."""
+    """The Dice overlap of two sentences: the number of token types that they share over the mean
+    number that they have, 0 to 1, `[n_sentences, n_others]`."""
     types, sets = np.union1d(text.ids, others.ids), []
     for some in (text, others):
         kept = ~some.special
@@ -182,9 +189,12 @@ def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
 
 
 def f_score(a: np.ndarray, b: np.ndarray) -> float:
-    """BERTScore's F of two sentences, of rows of length 1 `[n_a, d]` and `[n_b, d]`: the harmonic
-    mean of the mean best cosine of either's tokens, to `DIGITS`; 0 if one of these is not
-    positive, or a sentence has no tokens."""
+    """BERTScore's F of two sentences, from rows of length 1, `[n_a, d]` and `[n_b, d]`.
+
+    For each sentence, the best cosine of each of its tokens, mean over tokens; F is the harmonic
+    mean of the two, to `DIGITS`. It is 0 if one of them is not positive, or a sentence has no
+    tokens.
+    """
     if not len(a) or not len(b):
         return 0.0
     cosines = a @ b.T
@@ -195,8 +205,8 @@ def f_score(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> float:
-    """The rank correlation of two samples, -1 to 1; NaN if one does not vary, and of two pairs,
-    of which it would always be -1 or 1."""
+    """The rank correlation of two samples, -1 to 1; NaN if one does not vary, or for two pairs,
+    where it would always be -1 or 1."""
     x, y = (rankdata(some) - (len(some) + 1) / 2 for some in (a, b))
     size = np.sqrt((x @ x) * (y @ y))
     return float(x @ y / size) if size > 0 and len(a) > 2 else np.nan
@@ -215,13 +225,13 @@ def bertscore(
 ) -> Iterator[dict]:
     """Rows of a table: pairs, layer, centered, value, ci_low, ci_high, `WITHOUT`, by_tokens and n.
 
-    text: sentences of three words or more as the model reads them. translations: of each, if there
-    are. blocks: of documents, that of each sentence, of `count`. of_people: as from
-    `ratings`; these pairs are dealt to as many blocks in turn.
+    text: sentences of three words or more as the model reads them. translations: of each sentence;
+    None if there are none. blocks: the block of documents of each sentence, below `count`.
+    of_people: as from `ratings`; these pairs are dealt to `count` blocks in turn.
 
     value: the rank correlation of BERTScore's F with the scores of pairs, -1 to 1. centered:
-    whether the mean representation of the layer is taken off before cosines. by_tokens: the same of
-    the share of tokens that the sentences have in common. n: pairs.
+    whether the mean representation of the layer is taken off before cosines. by_tokens: the rank
+    correlation of the scores with `overlaps`. n: pairs.
     """
     cases = [*graded(text, seed, subject.max_length)]
     if translations is not None:
@@ -234,7 +244,7 @@ def bertscore(
         if first is not text:
             of_first = _sentences(subject, first, batch_tokens, device)
         of_others = _sentences(subject, others, batch_tokens, device)
-        # A pair of two documents says something of both.
+        # A pair of sentences from two blocks is left out with either.
         held = [(of_pair != block).all(axis=1) for block in (-1, *range(count))]
         by_tokens = spearman(overlaps(first, others).diagonal(), scores)
         for layer, (a, b) in enumerate(zip(of_first, of_others, strict=True)):

@@ -58,8 +58,8 @@ def measured(
     """The distances `[len(kinds)]`, and those without each block `[n_blocks, len(kinds)]`; NaN
     where there are too few occurrences, or a view is the same at all of them.
 
-    whole: the moments of all blocks; rest: those without each. What is left of few large blocks may
-    be half of what is needed: then its distance is lower for that reason alone, and NaN.
+    whole: the moments of all blocks; rest: those without each. Without one of a few large blocks,
+    less than half of what is needed may be left. That alone would lower the distance, so it is NaN.
     """
     known = pwcca.enough(whole)
     if known and not pwcca.varies(whole):

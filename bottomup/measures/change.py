@@ -156,7 +156,7 @@ def moments_within(
     _, places, counts = np.unique(types, return_inverse=True, return_counts=True)
     sizes = torch.from_numpy(counts).to(rows)
     deviations = rows - (_sums(rows, places, len(sizes)) / sizes[:, None])[places]
-    # Of a neuron that is the same at all rows of each type, rounding is left, and no more.
+    # A neuron that is constant within each type keeps nothing but rounding, which is set to 0.
     deviations *= deviations.square().sum(0) > CONSTANT * rows.square().sum(0)
     whole = deviations.T @ deviations
     freedom = len(rows) - len(sizes)

@@ -85,10 +85,11 @@ def bounds(
 ) -> list[Bound]:
     """The bound of each of several views that say something of the same labels.
 
-    views: each `[n, d_model]`, equally wide. penalty: what half the squared weights of standardized
-    neurons cost, in nats, beside the sum of all losses. read: of each view the blocks that its rows
-    are of, `[n]`, if not those of the labels; either is then left out with all that it says. All
-    else as in `classifier_bound`; a view has the same bound as it has alone, but for rounding.
+    views: each `[n, d_model]`, equally wide. penalty: what the sum of squared weights (of
+    standardized neurons) costs, in nats for each half of it, in addition to all losses. read: for
+    each view the blocks of its rows, `[n]`, if they are not those of the labels; a row is then left
+    out with either of its blocks. All else as in `classifier_bound`; a view has the same bound as
+    it has alone, but for rounding.
     """
     views = [checked(view, "a classifier", labels=labels, blocks=blocks) for view in views]
     device = torch.device(device or best_device())
@@ -150,7 +151,7 @@ def _cross_entropies(x: Tensor, y: Tensor, classifier: Classifier) -> Tensor:
 
 
 def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:
-    """The same in blocks of rows, float64 `[views, n]`."""
+    """`_cross_entropies` in blocks of rows, float64 `[views, n]`."""
     blocks = [
         _cross_entropies(rows, labels, classifier)
         for rows, labels in zip(x.split(BLOCK_ROWS, 1), y.split(BLOCK_ROWS), strict=True)

@@ -12,11 +12,11 @@ Two estimators see different things:
   what most of the representation is about.
 
 Some tokens often follow others. So a representation that says which token stands at i says
-something of the one at i + k, with or without context. `by_token` is how much: the same for
-representations that change places with others of their own token. These still say their token, but
-nothing of what stands around it. What `information` has beyond that is `added`. A position in the
-sentence, too, says something of tokens, and is lost with the change: at layer 0, all that is added
-is due to it.
+something of the one at i + k, with or without context. `by_token` is how much: the same estimate
+after each representation has changed places with another one of its token. It then still says its
+token, but nothing of what stands around it. `added` is `information` less `by_token`. A position in
+the sentence also says something of tokens and is lost in the exchange; at layer 0, all of `added`
+is due to that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,8 +44,8 @@ REACH = 4  # tokens
 OFFSETS = range(-REACH, REACH + 1)
 ANYWHERE = "anywhere"
 PLACES = (*(f"{offset:+d}" if offset else "0" for offset in OFFSETS), ANYWHERE)
-# What half the squared weights of a classifier cost, in nats, times d_model: views of all widths
-# then say as much for one cost (docs/decisions.md).
+# Times d_model, what half the squared weights of a classifier cost, in nats. So scaled, a penalty
+# leaves views of all widths the same information (docs/decisions.md).
 PENALTY = 0.4
 
 
@@ -114,10 +114,11 @@ def elsewhere(occurrences: pd.DataFrame, rows: np.ndarray, seed: int) -> np.ndar
 
 
 def _changed(rows: np.ndarray, tokens: np.ndarray, seed: int) -> np.ndarray:
-    """The rows that are read at a place, each in the place of another one of its token, `[n]`.
+    """For each of the rows that are read at a place, another row of the same token: `[n]`.
 
-    tokens: those of all occurrences. The others are read at that place, too, so that by positions
-    the rows are the same ones; only of a token that is read once is another occurrence taken.
+    tokens: those of all occurrences. The other row is one that is also read at this place, so the
+    same positions in sentences are read as before. Only if a token is read once, any other
+    occurrence of it is taken.
     """
     others = rows[within_token(tokens[rows], seed)]
     return np.where(others == rows, within_token(tokens, seed)[rows], others)
@@ -149,7 +150,8 @@ def by_classifier(
     """Rows of a table for one layer, by the bound of a linear classifier.
 
     view: `[n_occurrences, d_model]`; count: the number of blocks. `n_occurrences` of a row are
-    those held out. Shuffled tokens have nothing to do with any place, so one stands for all.
+    those held out. Shuffled tokens have nothing to do with any place, so one estimate serves all
+    places.
     """
 
     def bounded(
@@ -185,8 +187,8 @@ def by_clusters(
 ) -> Iterator[dict]:
     """The same by k-means clusters of all occurrences; other arguments as in `by_classifier`.
 
-    A plug-in value is too high where clusters are many and occurrences few. What is added is a
-    difference of two, so there it cancels as far as it is the same.
+    A plug-in value is too high where clusters are many and occurrences few. `added` is a difference
+    of two such values, so this bias cancels as far as both have it.
     """
     tokens, blocks = sample.tokens, sample.blocks
     clusters = cluster(view, n_clusters, seed, device)

@@ -30,8 +30,8 @@ from bottomup.measures.least_squares import rows_and_needed
 
 BATCH = 512  # occurrences of an update, among which the largest activations are kept
 LEARNING_RATE = 3e-3  # at the start; it falls to 0
-RIDGE = 1e-6  # of the mean square of a feature: for those that nothing has
-EXCLUSIVE = 0.1  # a relative norm this far from 0 or 1, at most: only one run has the feature
+RIDGE = 1e-6  # share of features' mean square, for those that no occurrence has
+EXCLUSIVE = 0.1  # only one run has a feature whose relative norm is this near to 0 or 1
 TOP = 20  # occurrences with the largest activation, by which a feature is named
 NAMES = {"token": "input_id", "next_token": "right_id", "position": "position"}
 KINDS = ("only_a", "only_b", "both")
@@ -49,8 +49,8 @@ class Dictionary:
     active: int
 
     def code(self, x: Tensor, least: Tensor | None = None) -> Tensor:
-        """The code of rows `[n, d_a + d_b]`: `[n, size]`, what is at least so large; if not given,
-        as large as the n * active largest of these rows."""
+        """The code of rows `[n, d_a + d_b]`: `[n, size]`, with the activations that are at least so
+        large; by default the n * active largest ones."""
         activations, sizes = self._activations(x)
         least = self._least(sizes) if least is None else least
         return activations * ((sizes >= least) & (sizes > 0))
@@ -60,7 +60,8 @@ class Dictionary:
         return self._least(self._activations(x)[1])
 
     def _activations(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Those of each feature, and their sizes, which count both decoders' norms."""
+        """The activations of each feature, and their sizes: times the sum of both decoders'
+        norms."""
         activations = (x @ self.encoder + self.bias).relu()
         norms = norms_of(self.decoder.detach(), self.split).sum(dim=1)
         return activations, (activations * norms).detach()
@@ -70,7 +71,7 @@ class Dictionary:
 
 
 def norms_of(decoder: Tensor, split: int) -> Tensor:
-    """Of each feature's two decoders, `[size, 2]`."""
+    """The norms of each feature's two decoders, `[size, 2]`."""
     return torch.stack([side.norm(dim=1) for side in _sides(decoder, split)], dim=1)
 
 
@@ -108,7 +109,8 @@ def fitted(x: Tensor, split: int, size: int, active: int, steps: int, seed: int)
 def best_decoder(code: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     """The decoder `[size, d_a + d_b]` and offset with the least squared error, given the code.
 
-    What Adam has left of the start, where a run has nothing of a feature, would count as its norm.
+    Adam's own decoder would not do: if a run has nothing of a feature, what is left of the start
+    would count as its norm.
     """
     code, x = code.double(), x.double()
     centered = code - code.mean(dim=0)
@@ -123,7 +125,8 @@ def _sides(x: Tensor, split: int) -> tuple[Tensor, Tensor]:
 
 
 def relative_norms(decoder: Tensor, split: int) -> np.ndarray:
-    """Of each feature, from 0 (the first run alone has it) to 1, `[size]`; NaN if neither has."""
+    """The relative norm of each feature, from 0 (the first run alone has it) to 1, `[size]`; NaN if
+    neither has it."""
     norms = norms_of(decoder, split)
     return (norms[:, 1] / norms.sum(dim=1)).cpu().numpy()
 
@@ -155,12 +158,11 @@ def dictionary(
     norms are from equal, |2 r - 1| of the relative norm r, mean over what is active: 0 if all is
     alike in both runs, 1 if nothing is in both. share, of each of `KINDS`: its share of all that is
     active, so that rare features, which take up what is left, count for little; n is how many there
-    are. token, next_token, position, of the same: how alike the occurrences are that have most of a
-    feature: the share of the most frequent one among `TOP`, mean over features.
+    are. token, next_token, position, of the same: how alike the `TOP` occurrences are that have
+    most of a feature, as the share of the most frequent value among them, mean over features.
 
-    Intervals of explained, imbalance and share are over documents, the dictionary given. With fewer
-    occurrences than the decoder of so many features needs there is no value, and n says how many
-    fit it.
+    Intervals of explained, imbalance and share are over documents, the dictionary given. If too few
+    occurrences fit a decoder of so many features, there is no value, and n is their number.
     """
     both = torch.from_numpy(np.concatenate([scaled(x), scaled(y)], axis=1)).to(device)
     held = occurrences["block"].to_numpy() % 2 == 1
@@ -210,8 +212,8 @@ def _values(
 
 
 def alikeness(code: np.ndarray, occurrences: pd.DataFrame) -> dict[str, float]:
-    """By name, the share of the most frequent one among the occurrences with most of a feature,
-    mean over features that as many as `TOP` have; NaN without any.
+    """For each of `NAMES`, the share of its most frequent value among the `TOP` occurrences with
+    most of a feature; mean over the features that `TOP` or more have, NaN if there are none.
 
     code: `[n_occurrences, n_features]`.
     """

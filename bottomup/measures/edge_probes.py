@@ -5,8 +5,8 @@ contextualized word representations") asks the same of every task: what is the l
 or of these two? A task is one of `TASKS`:
 
 - relation: the dependency relation of a word to its head, from both;
-- arc: whether one of two words is the head of the other. As many pairs are as are not, at each
-  distance in each sentence, so neither tells anything;
+- arc: whether one of two words is the head of the other. At each distance in each sentence there
+  are as many pairs with an arc as without, so neither tells anything;
 - parent, grandparent, great_grandparent: the categories of the phrases around a word, from this
   word alone (Blevins, Levy and Zettlemoyer 2018, "Deep RNNs Encode Soft Hierarchical Syntax"). A
   phrase is a word with all that depends on it: its maximal projection. The parent of a word is the
@@ -83,7 +83,7 @@ def words_of(
 
 
 def tasks(words: pd.DataFrame, seed: int) -> list[Task]:
-    """Those of `TASKS`; words: as from `words_of`. seed: of the draw of pairs without an arc."""
+    """The tasks of `TASKS`. words: as from `words_of`. seed: draws the pairs without an arc."""
     pairs = arcs(words)
     rows, labels = phrases(words, pairs)
     return [
@@ -126,7 +126,7 @@ def arcs_and_others(
 
 
 def phrases(words: pd.DataFrame, of_arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of words that are in three phrases of more words than one or more, `[n, 1]`; and the
+    """The rows of words that are in at least three phrases of several words, `[n, 1]`; and the
     categories of the smallest three, smallest first, `[n, 3]`."""
     rows = np.arange(len(words))
     above = np.full(len(words) + 1, NONE)  # the last one is that of NONE
@@ -161,10 +161,10 @@ def edge_probes(
         (2019, equation 4) take a mix of the layers up to l in place of the best of them.
 
     baseline: the same of a view that tells nothing; empty for expected_layer. by_tags: the accuracy
-    of what training examples with the same parts of speech have most often; empty for the others.
-    Intervals are over documents, for given classifiers. `n` test examples have `n_labels` labels.
-    With fewer than `n_needed` examples to train or to test, or one label alone, a task has no
-    value, and `n` is the lesser number.
+    of the label that training examples with the same parts of speech have most often; for accuracy
+    only. Intervals are over documents, for given classifiers. `n` test examples have `n_labels`
+    labels. With fewer than `n_needed` examples to train or to test, or one label alone, a task has
+    no value, and `n` is the lesser number.
     """
     for task in tasks(words, seed):
         for layer, row in _of_task(task, views, words, count, seed, device):
@@ -179,7 +179,7 @@ def _of_task(
     seed: int,
     device: torch.device | str | None,
 ) -> Iterator[tuple[int, dict]]:
-    """Layers and rows."""
+    """For one task, each row with its layer."""
     first = task.rows[:, 0]
     blocks, part = words["block"].to_numpy()[first], words["part"].to_numpy()[first]
     parts = [np.flatnonzero(part == number) for number in range(3)]
@@ -216,14 +216,15 @@ def _of_gains(best: np.ndarray) -> dict:
 
 
 def joint(values: pd.Series, rows: np.ndarray) -> np.ndarray:
-    """A number for the values of each row of `rows` `[n, k]`: int `[n]`, the same for the same."""
+    """A number for the values at each row of `rows` `[n, k]`: int `[n]`, equal for equal values."""
     numbers = pd.factorize(values, sort=True)[0]
     return np.unique(numbers[rows], axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def of_most_frequent(labels: np.ndarray, keys: np.ndarray, parts: Sequence[np.ndarray]) -> float:
-    """The accuracy on the last part of the label that each key has most often in the first one; of
-    equals, and for a new key, that which is most frequent there.
+    """The accuracy in test if each key is given the label that it has most often in training.
+
+    At a tie, and for a new key, that is the label most frequent in training.
 
     labels: `[n]`; keys: int `[n]`.
     """

@@ -7,9 +7,9 @@
                   can be known of these from all that the run has read, or from the word alone
 
 No function of what is read says more than what is read. So the exact value for all that a run reads
-is above the true one of every layer, and an estimate above it is wrong. What is exact is a mean
-over the same sentences: the logarithm of how much more probable the truth is for a reader who knows
-the language.
+is above the true one of every layer, and an estimate above it is wrong. The exact value is a mean
+over the same sentences: the logarithm of how much more probable the truth becomes, for a reader who
+knows the language, by what is read.
 """
 
 import logging
@@ -95,10 +95,10 @@ def sentences(
     if n_expected - len(elements) > MOST_LOST * n_expected:
         raise UserError(
             f"exact: {n_expected - len(elements)} of {n_expected} held-out sentences of the source "
-            "were dropped or joined, and what is exact holds for all single ones; keep them: "
-            "corpus.cleaning.min_words at most its `shortest`, max_words at least its `longest`, "
-            "corpus.splits.near_duplicates keep, packed_words null, or longer sentences, of which "
-            "fewer are equal"
+            "were dropped or joined, but exact values hold only if all are kept as they are; set "
+            "corpus.cleaning.min_words to at most its `shortest`, max_words to at least its "
+            "`longest`, corpus.splits.near_duplicates to keep and packed_words null, or take "
+            "longer sentences, of which fewer are equal"
         )
     numbers = np.full(vocab_size, OTHER)
     for number, form in enumerate(drawn.forms(options.words)):
@@ -130,9 +130,10 @@ def sentences(
 
 
 def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -> Iterator[dict]:
-    """The rows of the loss; none of an objective of which the least loss is not known.
+    """The rows of the loss; none for an objective whose least loss is not known.
 
-    A translation keeps a part of each word, and all words are read, so nothing of it is unsure.
+    That of translation is 0: each word of the target depends on one word of the source alone, and
+    all of these are read.
     """
     if module not in ("lm", "mlm", "mt"):
         return
@@ -162,13 +163,14 @@ def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -
     if estimate["ci_high"] < 0:
         log.warning(
             "the loss is %.4f nats below the least that is possible: the text is not as declared, "
-            "or what is predicted is read",
+            "or the model reads what it predicts",
             -estimate["nats"],
         )
 
 
 def channels(objective: Mlm, vocab_size: int) -> tuple[Channel, Channel]:
-    """How a word is read under MLM at any place where a word is read, and where it is chosen."""
+    """How MLM reads words: at any place where it reads a word, and at the places that are
+    chosen."""
     chosen, kept = objective.choose, 1 - objective.mask - objective.replace
     other = objective.replace / (vocab_size - N_SPECIAL)
     where_chosen = Channel(kept, other)
@@ -195,11 +197,11 @@ def row(
 
 @dataclass(frozen=True)
 class Places:
-    """Places of sentences, and what is the case there.
+    """Places in sentences, and the true values of variables there (such as the state, or the word).
 
-    reading: how they are read. views: `[layers + 1, n, d_model]`. blocks: `[n]`. values: by what it
-    is about, what is the case `[n]`, and how probable each value is. known: by who knows, the same
-    things, with how probable what is the case is for them `[n]`.
+    reading: how they are read. views: `[layers + 1, n, d_model]`. blocks: `[n]`. values: by
+    variable, its true value `[n]`, and how probable each value is in general. known: by reader,
+    then by variable, how probable the true value is for this reader, `[n]`.
     """
 
     reading: str
@@ -212,8 +214,8 @@ class Places:
 def places(
     of: Sentences, subject: OfOurs, masking: Mlm | None, seed: int, batch_tokens: int, device
 ) -> Places:
-    """All places but the first and the last of each sentence, read as they are; of an objective
-    with masks, if it is given, those that are chosen and read as a mask."""
+    """All places but the first and the last of each sentence, read as they are. With `masking`,
+    only the places that it chooses and replaces by a mask."""
     ids = padded(of.text.source, np.arange(len(of.words)))
     words, states = (np.pad(some, ((0, 0), (0, 1))) for some in (of.words, of.states))
     words, states = words[:, : ids.shape[1]], states[:, : ids.shape[1]]
@@ -248,7 +250,7 @@ def places(
 def representations(
     subject: OfOurs, ids: np.ndarray, asked: np.ndarray, batch_tokens: int, device
 ) -> np.ndarray:
-    """Those of the places that are asked for, float32 `[layers + 1, n, d_model]`.
+    """The representations of the places that are asked for, float32 `[layers + 1, n, d_model]`.
 
     ids: padded, `[n_sentences, length]`. asked: bool `[n_sentences, length - 2]`, without the first
     and the last.

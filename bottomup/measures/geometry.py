@@ -1,8 +1,8 @@
 """How the representations of a layer lie in space: four measures of a layer that need no labels.
 
-    matrix_entropy       of a sentence's tokens: of the eigenvalues of their Gram matrix, as shares
-                         of their sum, divided by the log of the number of tokens. 0: all lie on one
-                         line through 0; 1: all are orthogonal and of one length.
+    matrix_entropy       of a sentence: the entropy of the eigenvalues of its tokens' Gram matrix,
+                         as shares of their sum, over the log of the number of tokens. 0: all
+                         tokens lie on one line through 0; 1: all are orthogonal and of one length.
     curvature_degrees    of a sentence: the mean angle between the step from one token to the next
                          and the step after it.
     intrinsic_dimension  TwoNN: from the ratio of the distances of each point to its two nearest.
@@ -12,13 +12,13 @@
 Sources: Skean et al. 2025 (ICML, arXiv 2502.02013), with alpha 1; Hosseini and Fedorenko 2023
 (NeurIPS); Facco et al. 2017 (Scientific Reports 7); Garrido et al. 2023 (ICML).
 
-Curvature is in degrees, in which its marks are plain: 0 for a straight line, 90 for a walk whose
-steps have nothing to do with each other, 120 for tokens that have not, and 180 for a way back.
+Curvature is in degrees: 0 for a straight line, 90 for a walk of unrelated steps, 120 for unrelated
+tokens, and 180 for a way straight back.
 
 The public code of the first (OFSkean/information_flow) computes something else than its formulas:
-tokens are less the mean of their sentence and of length 1; negative entries of the Gram matrix are
-0; and curvature is the angle between two such tokens, not between two steps. Here the formulas
-count.
+from tokens the mean of their sentence is subtracted, and they are scaled to length 1; negative
+entries of the Gram matrix are 0; and curvature is the angle between two such tokens, not between
+two steps. Here the formulas count.
 
 Each value has a null. For the first two, tokens are dealt out to the sentences at random, so it has
 nothing of which tokens share a sentence, nor of their order. For the other two, each neuron is
@@ -39,8 +39,8 @@ from bottomup.views.values import checked
 
 # The share of ratios that TwoNN fits; the largest tenth is left out, as by Facco et al.
 FITTED = 0.9
-# Points nearer than this share of their length are one, seen twice, if their number format does not
-# tell even less: a sentence beside others in a batch is that much another one.
+# Points nearer than this share of their length count as one. (The share is larger if their number
+# format tells even less.) The same sentence differs by so much between batches.
 SAME = 1e-5
 # Occurrences that an effective rank needs for each neuron, as a distance by PWCCA does; and what
 # the others need. The relative error of a dimension of 100 points is about a tenth.
@@ -97,8 +97,8 @@ def geometry(
             known = n_found >= needed[measure] and np.isfinite(values[0])
             if not known:
                 log.warning(
-                    f"layer {layer}: no {measure} of {n_found:,} cases; needed are "
-                    f"{needed[measure]:,}, and that they differ"
+                    f"layer {layer}: no {measure} of {n_found:,} cases; {needed[measure]:,} that "
+                    "differ are needed"
                 )
                 values = np.full_like(values, np.nan)
             yield {
@@ -110,7 +110,8 @@ def geometry(
 
 
 def matrix_entropy(tokens: np.ndarray) -> float:
-    """That of a sentence `[n, d]`: 0 to 1, or to log d / log n for more tokens than neurons.
+    """The matrix entropy of a sentence `[n, d]`: 0 to 1, or to log d / log n if it has more tokens
+    than neurons.
 
     NaN for a single token, and where all are 0.
     """
@@ -145,7 +146,7 @@ def intrinsic_dimensions(
     lengths = np.square(points.astype(np.float64)).sum(1)
     seen_before = np.tril(squares <= same * lengths[:, None], k=-1).any(axis=1)
     squares, blocks = squares[~seen_before][:, ~seen_before], blocks[~seen_before]
-    nearest = np.concatenate(  # two of each block
+    nearest = np.concatenate(  # the two nearest of each block
         [_nearest_two(squares[:, blocks == block]) for block in range(count)], axis=1
     )
     values = [_two_nn(_nearest_two(nearest))]
@@ -159,8 +160,8 @@ def effective_ranks(view: np.ndarray, blocks: np.ndarray, count: int) -> tuple[n
     """RankMe of a view `[n, d]` less its mean, with all blocks, then without each, `[1 + count]`;
     and n.
 
-    1 to the smaller of n - 1 and d; NaN for a view that is the same at all occurrences. Squares of
-    singular values are the eigenvalues of the sums of products of neurons.
+    1 to the smaller of n - 1 and d; NaN for a view that is the same at all occurrences. Eigenvalues
+    of the neurons' scatter matrix are the squares of singular values.
     """
     rows = view.astype(np.float64)
     rows -= rows.mean(0)
@@ -193,14 +194,15 @@ def _of_sentences(
 
 
 def _entropy(values: np.ndarray) -> np.ndarray:
-    """In nats, of values `[..., k]` as shares of their sum: `[...]`, NaN where that is 0."""
+    """The entropy in nats of values `[..., k]` as shares of their sum: `[...]`, NaN where that is
+    0."""
     with np.errstate(invalid="ignore"):
         shares = values / values.sum(-1, keepdims=True)
     return entr(shares).sum(-1)
 
 
 def _squared_distances(points: np.ndarray) -> np.ndarray:
-    """Between points `[n, d]`: float64 `[n, n]`, infinite from each to itself."""
+    """Squared distances between points `[n, d]`: float64 `[n, n]`, infinite from each to itself."""
     rows = points.astype(np.float64)
     rows -= rows.mean(0)
     squares = np.square(rows).sum(1)

@@ -35,10 +35,11 @@ WITHIN = Range(0, float(np.log(2)))
 
 @dataclass(frozen=True)
 class Distances:
-    """Of each two heads, with all blocks of documents, then without each of `count`.
+    """The distances in nats of each two heads, `[1 + count, heads_a, heads_b]`: with all blocks of
+    documents, then without each of `count`.
 
-    values: where both read the same sentence, by_place: where b reads another one of its length,
-    both `[1 + count, heads_a, heads_b]`, in nats. n: on how many queries they rest.
+    values: both models read the same sentence. by_place: b reads another one of the same length.
+    n: on how many queries they rest.
     """
 
     values: np.ndarray
@@ -64,12 +65,12 @@ def divergences(a: Tensor, b: Tensor) -> Tensor:
     """
     own, others = (entropies(of) / 2 for of in (a, b))
     mixed = torch.stack([entropies((head + b) / 2) for head in a])
-    return (mixed - own[:, None] - others).clamp(min=0)  # what rounding leaves of equal heads
+    return (mixed - own[:, None] - others).clamp(min=0)  # rounding leaves less of equal heads
 
 
 def entropies(attention: Tensor) -> Tensor:
-    """Summed over queries, in nats: `[heads]`."""
-    # It takes half the time of torch.special.entr.
+    """The entropies of each head's attention, summed over queries, in nats: `[heads]`."""
+    # This takes half the time of torch.special.entr.
     tiny = torch.finfo(attention.dtype).tiny
     return -(attention * attention.clamp(min=tiny).log()).sum(dim=(-2, -1))
 
@@ -86,7 +87,7 @@ def distances(
 ) -> Distances:
     """The distances of the open heads of two models, by layer, that read the same tokens.
 
-    blocks: of documents, that of each sentence, of `count`. seed: of the other sentences.
+    blocks: the block of documents of each sentence, below `count`. seed: draws the other sentences.
     batch_tokens: padded tokens to read at once.
     """
     alike = pd.Series(text.lengths).groupby(text.lengths).transform("size").to_numpy()
@@ -112,7 +113,7 @@ def distances(
             of_a, *both = (of[place, :, :n, :n] for of in maps)
             totals[:, sentence] = np.stack([divergences(of_a, of_b) for of_b in both])
         queries[batch.sentences] = asked.sum(dim=-1)
-    # Another sentence is mostly of another document, and says as much.
+    # `by_place` is about two sentences, mostly of two documents: it is left out with either.
     values, by_place = (
         jackknife.ratio(
             jackknife.sums(of, some, count), jackknife.sums(queries, some, count)[:, None, None]
@@ -123,8 +124,8 @@ def distances(
 
 
 def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str) -> Tensor:
-    """Of the open heads of all layers, one layer after another, `[batch, heads, queries, keys]`;
-    seen: which keys the queries that count see, bool `[batch, queries, keys]`."""
+    """The weights of the open heads, layer by layer, `[batch, heads, queries, keys]`; seen: which
+    keys the queries that count see, bool `[batch, queries, keys]`."""
     layers = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
     weights = [of[:, some] for of, some in zip(layers, subject.open_heads, strict=True)]
     return torch.cat(weights, dim=1).float().cpu().masked_fill(~seen[:, None], 0)
@@ -141,7 +142,7 @@ def rows(measured: Distances, a: Subject, b: Subject) -> Iterator[dict]:
     of its other layers, each quantity; and in one model, where a is b, the `distance` of each head
     from each `one` after it. Layers and heads count from 1.
 
-    The same layer is that at the same share of the depth. In one model no head is compared with
+    The same layer is the one at the same share of the depth. In one model no head is compared with
     itself. quantity: distance of the `nearest`, `mean` distance, and that of the nearest on other
     sentences of the same length, `nearest_by_place`; `value`, `ci_low`, `ci_high` and `without` are
     in nats, 0 to ln 2. to_layer, to_head: which one is nearest, or the `one`.

@@ -17,8 +17,8 @@ OTHER = -1  # in place of a word
 
 @dataclass(frozen=True)
 class Channel:
-    """How probably a word is read, where a word is read: itself with `same`, and besides any word
-    with `other`, both up to a factor that is the same for all words."""
+    """What is read in place of a word, where a word is read: that word with probability `same`, and
+    in addition any word with probability `other`, both up to one factor for all words."""
 
     same: float = 1.0
     other: float = 0.0
@@ -26,8 +26,8 @@ class Channel:
     def of_read(self, of_word: np.ndarray, read: np.ndarray) -> np.ndarray:
         """How probable it is to read what is read, up to a factor.
 
-        of_word: how probable the word that is read is `[n, length]`, or is from each state `[n,
-        length, states]`. read: `[n, length]`.
+        of_word: the probability of the word that is read, `[n, length]`, or that from each state,
+        `[n, length, states]`. read: `[n, length]`.
         """
         is_word = (read != OTHER).reshape(*read.shape, *[1] * (of_word.ndim - 2))
         return np.where(is_word, self.other + self.same * of_word, 1.0)
@@ -35,9 +35,13 @@ class Channel:
 
 @dataclass(frozen=True)
 class Beliefs:
-    """How probable each state of each place is, `[n, length, states]`, from what is read: to its
-    left; on both sides of it, without what is read there. surprise: -ln of how probable what is
-    read at each place is from what is to its left, up to a constant, `[n, length]`."""
+    """What a reader believes of each place.
+
+    left, around: the probability of each state, `[n, length, states]`, from what is read to the
+    left of the place, and from what is read on both sides of it, but not there. surprise: -ln of
+    the probability of what is read there, from what is read to its left, up to a constant,
+    `[n, length]`.
+    """
 
     left: np.ndarray
     around: np.ndarray
@@ -71,7 +75,7 @@ def _normal(weights: np.ndarray) -> np.ndarray:
 
 
 def makes(of: Language, belief: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """How probable these words are, `[n, length]`, of states as probable as in `belief`."""
+    """How probable these words are, `[n, length]`, if states are as probable as `belief` says."""
     return (belief * of.emission.T[words]).sum(-1)
 
 
@@ -93,12 +97,12 @@ def known(
     channel: Channel,
     knows: str,
 ) -> dict[str, np.ndarray]:
-    """How probable a reader finds what is the case at each place but the first and the last: by
-    what it is about, `[n, length - 2]`.
+    """By variable, how probable its true value is for a reader, at each place but the first and the
+    last, `[n, length - 2]`.
 
     knows: what the reader knows: "word", what is read at the place alone; "left", also what is read
-    to its left, each a word that stands there; "both", all that is read. The translation's word is
-    one of a word that is sure, and left out where it is not.
+    to its left, each a word that stands there; "both", all that is read. "recoded", the translation
+    of the word, is left out unless words are read as they are.
     """
     posterior = beliefs(of, read, channel)
     start = np.broadcast_to(of.start, posterior.left.shape)
@@ -128,8 +132,8 @@ def _backwards(of: Language) -> np.ndarray:
 def things(
     of: Language, states: np.ndarray, words: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """What is the case at each place but the first and the last, `[n, length - 2]`, and how
-    probable each value is without the sentence; by what it is about."""
+    """By variable, its true value at each place but the first and the last, `[n, length - 2]`, and
+    how probable each value is without the sentence."""
     inside = slice(1, -1)
     recoded = np.bincount(of.recoding, of.words)
     return {
@@ -142,7 +146,7 @@ def things(
 
 
 def entropy(probabilities: np.ndarray) -> float:
-    """In nats."""
+    """The entropy in nats."""
     some = probabilities[probabilities > 0]
     return float(-some @ np.log(some))
 

@@ -39,7 +39,7 @@ from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
 from bottomup.subjects.subject import from_others
 
-# Of sentence lengths, for matched groups: each holds about as many of all occurrences.
+# Strata of sentence length, for matched groups; each holds about as many of all occurrences.
 STRATA = 5
 
 log = logging.getLogger(__name__)

@@ -170,7 +170,7 @@ def maximum_explainable_variance(view: np.ndarray, words: np.ndarray, least: int
     Returns
     -------
     float
-        At most 1. Of a word of n occurrences the share is 1 / n or more.
+        At most 1. The share of a word of n occurrences is 1 / n or more.
 
     Raises
     ------

@@ -30,15 +30,15 @@ ASSUMED_HITS = 5
 
 @dataclass(frozen=True)
 class Range:
-    """From where to where a quantity can be, both ends included."""
+    """The range of a quantity, both ends included."""
 
     low: float = -np.inf
     high: float = np.inf
 
     def around(self, value: float, half_width: float) -> tuple[float, float]:
-        """The interval of `value` whose half width is that of a small one: symmetric on a scale on
-        which the range has no end, the logit, the logarithm or as it is. Both are NaN at an end of
-        the range, and where the interval would say nothing."""
+        """The interval around `value`, symmetric on a scale on which the range has no end: the
+        logit, the logarithm or the value itself. A small interval has this `half_width`. Both ends
+        are NaN if `value` lies at an end of the range, or an end would be infinite."""
         below, above = value - self.low, self.high - value
         if not (below > 0 and above > 0 and np.isfinite(half_width)):
             return np.nan, np.nan
@@ -92,12 +92,12 @@ def error(values: np.ndarray | float, without: np.ndarray) -> np.ndarray:
 
 
 def degrees_of_freedom(deviations: np.ndarray) -> np.ndarray:
-    """Those of the variance that is the sum of squared `deviations` `[..., n_blocks]`: `[...]`.
+    """The degrees of freedom of a variance: the sum of squared `deviations` `[..., n_blocks]`.
 
     At most one less than the number of blocks that deviate. With blocks of variances s_i^2, the
-    approximation of Satterthwaite is (sum s_i^2)^2 / sum s_i^4. Of a normal deviation d, the mean
-    of d^4 is 3 s^4, so (sum d_i^2)^2 overestimates by 2 sum s_i^4, and 3 (sum d_i^2)^2 / sum d_i^4
-    is on average 2 too many.
+    approximation of Satterthwaite is (sum s_i^2)^2 / sum s_i^4. A normal deviation d has a mean d^4
+    of 3 s^4, so (sum d_i^2)^2 overestimates by 2 sum s_i^4, and 3 (sum d_i^2)^2 / sum d_i^4 is on
+    average 2 too many.
     """
     squares = deviations**2
     largest = squares.max(-1, initial=0)
@@ -147,7 +147,7 @@ def _of_share(value: float, without: np.ndarray, cases: np.ndarray) -> tuple[flo
     """
     held = cases[cases > 0]
     n, n_held = held.sum(), len(held)
-    # Without one of its blocks a mean of shares may have none of one of them.
+    # A mean of several shares may lose one of them with a block: then nothing is known.
     if n_held < 2 or np.isnan(value) or np.isnan(without).any():
         return np.nan, np.nan
     value = min(max(value, 0.0), 1.0)
@@ -192,8 +192,8 @@ def cases_of(blocks: np.ndarray, count: int) -> np.ndarray:
 def sums_without(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
     """For each block, the sum of `totals` `[n, ...]` over the rows of all others: `[count, ...]`.
 
-    blocks: the block of each row, `[n]`, below `count`; or of each thing that a row says something
-    of, `[n, k]`, of which it is left out with any.
+    blocks: the block of each row, `[n]`, below `count`; or several blocks for each row, `[n, k]`,
+    if it is to be left out with any of them.
     """
     rows, pair_blocks = once_each(blocks)
     by_block = np.zeros((count, *totals.shape[1:]))
@@ -202,7 +202,8 @@ def sums_without(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarr
 
 
 def once_each(blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and their blocks, `[n]` or `[n, k]`, each pair of them once: two `[n_pairs]`."""
+    """Each pair of a row and a block of it once, from blocks `[n]` or `[n, k]`: rows and blocks,
+    `[n_pairs]`."""
     several = np.sort(blocks[:, None] if blocks.ndim == 1 else blocks, axis=1)
     first = np.diff(several, axis=1, prepend=-1) > 0
     return np.nonzero(first)[0], several[first]

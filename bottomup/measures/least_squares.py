@@ -10,8 +10,8 @@ from torch import Tensor
 from bottomup.views.moments import Moments
 from bottomup.views.values import deviations
 
-# Of the largest variance of a direction, between neurons of unit variance: what varies less does so
-# by the rounding of float32, which differs from device to device.
+# A share of the largest variance of a direction, for neurons of unit variance. A direction that
+# varies less does so by the rounding of float32, which differs from device to device.
 ROUNDING = 1e-10
 # With so many rows for each neuron that a map reads, its error on other rows is a tenth larger than
 # that of the best map.
@@ -31,10 +31,11 @@ class Map(NamedTuple):
 
 
 def least_squares(moments: Moments) -> Map:
-    """The affine map from x to y; where there are several, the one of least norm between neurons of
-    unit variance, so that the scale of a neuron does not matter.
+    """The affine map from x to y with the least squared error.
 
-    A norm takes a direction from its states, along which x does not vary.
+    Several maps have it if x does not vary along some direction, as after layer normalization. Then
+    it is the one of least norm between neurons of unit variance, so that the scale of a neuron does
+    not matter.
     """
     scale = deviations(moments.xx.diagonal(), moments.mean_x)  # infinite if constant
     inverse = pinvh(moments.xx / np.outer(scale, scale), rtol=ROUNDING) / np.outer(scale, scale)
@@ -44,7 +45,10 @@ def least_squares(moments: Moments) -> Map:
 
 
 def rows_and_needed(n: int, rows: int, neurons: int) -> dict:
-    """The columns n and n_needed of a value over `n` cases that a fit on `rows` of so many neurons
-    gives. If these are too few, they are what is told, and the value must be NaN."""
+    """The columns n and n_needed of a value over `n` cases, by a map of so many neurons that is
+    fitted on `rows` rows.
+
+    If the rows are too few for the map, n is their number, and the value must be NaN.
+    """
     needed = ROWS_FOR_A_NEURON * neurons
     return {"n": n, "n_needed": 0} if rows >= needed else {"n": rows, "n_needed": needed}

@@ -41,11 +41,13 @@ log = logging.getLogger(__name__)
 
 # It affects results: masks are drawn by batch, here as for quality.
 BATCH_TOKENS = 2048
-# Predictions that are read off each layer: to read one layer costs as much as to compute several.
+# The most predictions that are read off each layer: to read one layer costs as much as to compute
+# several.
 MOST = 20_000
 TUNED, LOGIT = "tuned", "logit"
 ALL = ("all", "all")  # the grouping and the group of all predicted tokens
-# Of one sentence, in each of which other tokens are masked: of 15 %, 99 in 100 are in one of them.
+# Copies of one sentence, each with other tokens masked. If 15 % are masked, 99 in 100 tokens are
+# masked in one of them.
 COPIES = 32
 NO_TOKEN = -1  # what a decoder reads first
 
@@ -95,8 +97,9 @@ def examples(
 ) -> Iterator[tuple[np.ndarray, Example]]:
     """The sentences of each batch, by their numbers, and what the objective makes of them.
 
-    Where more than `most` tokens are predicted in the text, as many of them are drawn. Not every
-    second or third: sentences stand side by side by length, so that would take some places of them.
+    If more than `most` tokens are predicted in the text, `most` of them are drawn at random. Every
+    second or third would not do: sentences stand side by side by length, so some positions would be
+    preferred.
     """
     batches = list(_examples(model, objective, text, seed))
     total = sum(example.predicted for _, example in batches)
@@ -123,8 +126,8 @@ def _examples(
 
 
 def fitted(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Map]:
-    """The map of each layer to the top, by least squares over what is predicted in a text; the log
-    says so if that is too little."""
+    """The map of each layer to the top, by least squares over what is predicted in a text. If that
+    is too little, the log has a warning."""
     moments: list[Moments] = []
     for _, example in examples(model, objective, text, seed):
         *_, top = layers = states(model, example)
@@ -225,8 +228,8 @@ def _read(model: Transformer, layers: Tensor, tokens: np.ndarray) -> tuple[np.nd
 def _places(
     text: Text, sentences: np.ndarray, rows: np.ndarray, columns: np.ndarray, tokens: np.ndarray
 ) -> np.ndarray | None:
-    """Where the tokens stand that are predicted at these rows and columns of a batch: where they
-    are predicted, or one place beside; None for tokens of the other side."""
+    """Where the tokens that are predicted at these rows and columns of a batch stand in the source
+    side: where they are predicted, or one place beside; None for tokens of the other side."""
     if text.target is not None:
         return None
     starts, lengths = text.source.offsets[sentences][rows], text.source.lengths[sentences][rows]
@@ -301,10 +304,10 @@ def lens(
             n = int(members.sum())
             size = maps[0].size(n) if name == TUNED else {"n": n, "n_needed": 1}
             about = {"lens": name, "grouping": grouping, "group": group, **size}
-            known_as = 1.0 if size["n"] >= size["n_needed"] else np.nan
-            changes = turned(predictions.words[name][:, members]) * known_as
+            or_nan = 1.0 if size["n"] >= size["n_needed"] else np.nan
+            changes = turned(predictions.words[name][:, members]) * or_nan
             for measure, first, values in (
-                ("loss_nats", 0, predictions.losses[name][:, members] * known_as),
+                ("loss_nats", 0, predictions.losses[name][:, members] * or_nan),
                 ("turned", 1, changes),
             ):
                 shares = cases if measure == "turned" else None
@@ -324,7 +327,7 @@ def _mean(
     within: jackknife.Range,
     cases: np.ndarray | None = None,
 ) -> dict:
-    """The estimate of a mean of values `[n]`, of the block of each."""
+    """The estimate of a mean of values `[n]`; blocks: the block of each value."""
     sums = jackknife.sums(values.astype(float), blocks, count)
     mean = jackknife.ratio(sums, jackknife.sums(np.ones(len(values)), blocks, count))
     return jackknife.estimate("value", mean[0], mean[1:], within, cases)

@@ -25,8 +25,10 @@ ALL = "all"
 
 
 def drawn(pairs: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:
-    """At most so many pairs of each set, and the `block` of each; of the same pairs, fewer are some
-    of those that more would be."""
+    """At most `most` pairs of each set, and the `block` of each pair.
+
+    With one seed, a smaller draw is part of a larger one.
+    """
     order = generator(seed, "minimal pairs").permutation(len(pairs))
     place = pairs["set"].iloc[order].groupby(pairs["set"].iloc[order]).cumcount().sort_index()
     return pairs.assign(block=place % N_BLOCKS)[place < most].reset_index(drop=True)
@@ -55,10 +57,11 @@ def answered(pairs: pd.DataFrame, tokenizer: Tokenizer, reader: Reader) -> pd.Da
 
 
 def rows(pairs: pd.DataFrame) -> Iterator[dict]:
-    """A row for each set, each phenomenon (`set` is "all") and all of them (both are); none of no
-    pairs.
+    """A row for each set, each phenomenon (`set` is "all") and all of them (both are "all").
 
-    accuracy: 0 to 1. n: pairs. n_sets: sets, whose mean it is.
+    Without pairs there are no rows.
+
+    accuracy: the mean over sets, 0 to 1. n: pairs. n_sets: sets.
     """
     sets = {key: of for key, of in pairs.groupby(["phenomenon", "set"], sort=False)}
     for (phenomenon, name), of in sets.items():
@@ -77,7 +80,7 @@ def accuracy(sets: list[pd.DataFrame]) -> dict:
         both = np.stack([of["is_right"], np.ones(len(of))], axis=1)
         shares.append(jackknife.ratio(*jackknife.sums(both, of["block"].to_numpy(), N_BLOCKS).T))
     value, *without = np.mean(shares, axis=0)
-    # A mean of unequal sets tells as much as one of so many pairs of equal weight.
+    # A mean over unequal sets is as sure as one over so many pairs of equal weight.
     equal = len(sizes) ** 2 / (sizes.sum() * (1 / sizes).sum())
     cases = equal * sum(jackknife.cases_of(of["block"].to_numpy(), N_BLOCKS) for of in sets)
     return {

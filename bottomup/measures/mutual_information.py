@@ -114,7 +114,8 @@ def shuffled(labels: np.ndarray, clusters: np.ndarray, seed: int) -> float:
     True
     """
     generator = seeds.generator(seed, "shuffled labels")
-    # Of a permutation, only the pairs are other ones, and numbers are permuted as labels would be.
+    # A permutation changes only the joint counts, so both entropies are computed once. To permute
+    # numbers is the same as to permute labels.
     labels, clusters, n = _numbered(labels, clusters)
     alone = entropy(labels) + entropy(clusters)
     joint = [entropy(generator.permutation(labels) * n + clusters) for _ in range(SHUFFLES)]
@@ -230,8 +231,8 @@ def _enough(view: np.ndarray, n_clusters: int) -> np.ndarray:
 def possible(labels: np.ndarray) -> jackknife.Range:
     """What information about labels can be on any text: up to that of equally frequent ones.
 
-    The entropy of these labels is no end: on other text it is another, and where a view knows every
-    label, the information moves with it.
+    The entropy of these labels would be no upper end: it differs on other text, and with it the
+    information of a view that tells every label.
     """
     return jackknife.Range(0, np.log(len(np.unique(labels))))
 

@@ -32,8 +32,8 @@ from bottomup.measures.null import PERMUTED, Permutations, Permuted
 from bottomup.views.values import checked, shaped
 
 METRICS = ("cosine", "euclidean")
-# Distances to compute at once, few enough for a cache; but of no fewer rows than make a matrix
-# product fast.
+# Distances to compute at once: few enough for a cache, but at least so many rows, which make a
+# matrix product fast.
 BLOCK_CELLS, BLOCK_ROWS = 2**21, 256
 # Columns that share a minimum, to look for the least distances in few of them.
 GROUP_COLUMNS = 8
@@ -41,7 +41,8 @@ GROUP_COLUMNS = 8
 # in 10^7 is moved farther (Higham and Mary 2019, "A New Approach to Probabilistic Rounding Error
 # Analysis", theorem 2.4).
 MOVED = 6
-# So far rounding may move a squared distance, as a share of it; nearly always it is a thirtieth.
+# How far rounding may move a squared distance, as a share of it; it nearly always moves it by a
+# thirtieth of that.
 MOVED_SHARE = 1e-3
 # Weights of neighbors, without each block, to use at once: few enough for a cache.
 WEIGHT_CELLS = 2**19
@@ -149,8 +150,8 @@ def _draw(
     chosen = tokens[enough][np.argsort(ranks[enough])][:n_tokens]
     if len(chosen) < min(n_tokens, 2):
         raise UserError(
-            f"{len(chosen)} {kind} have measures.neighbors.{key} {n_each}; allowed: at least 2; "
-            f"lower {key}, or raise corpus.splits.test_words and occurrences.n"
+            f"{len(chosen)} {kind} have the {n_each} occurrences of measures.neighbors.{key}; "
+            f"allowed: at least 2; lower {key}, or raise corpus.splits.test_words and occurrences.n"
         )
     return np.stack([rows[ids[rows] == token][:n_each] for token in chosen])
 
@@ -195,9 +196,9 @@ def estimates(
     occurrences of each token weigh as much as all of them did, in the mean and as neighbors; the
     nearest up to a weight of `k` count (Kott 2001, on strata of known size; strata are tokens).
 
-    Rows: property, value, ci_low, ci_high, `jackknife.WITHOUT`, and with `permutations` of the
-    occurrences of each group what `null.calibrated` needs: neighbors of these numbers, but other
-    occurrences.
+    Rows: property, value, ci_low, ci_high, `jackknife.WITHOUT`, and with `permutations` what
+    `null.calibrated` needs: neighbors have the same numbers, but the occurrences of each group are
+    permuted.
     """
     require_equal_lengths(view=view, blocks=blocks)
     count = jackknife.n_blocks(blocks)
@@ -227,8 +228,8 @@ def estimates(
 def _permuted(
     values: dict[str, np.ndarray], near: np.ndarray, permutations: Permutations
 ) -> np.ndarray:
-    """Sums over occurrences of what each shares with its neighbors, `near` `[n, k]`, where others
-    stand in the places of all: `[n_properties, count]`."""
+    """Sums over occurrences of what each shares with its neighbors, `near` `[n, k]`, once their
+    values are permuted: `[n_properties, count]`."""
     n, k = near.shape
     sums = np.empty((len(values), permutations.count))
     for number, order in enumerate(permutations.of(n)):
@@ -284,11 +285,11 @@ def _weighted(
                 # The sum over neighbors of what they share times their weight, by parts.
                 steps = -np.diff(shared.astype(np.float32), append=np.float32(0))
                 sums[number, rows] = torch.bmm(torch.from_numpy(steps)[:, None], up_to)[:, 0]
-        # The few whose next neighbors are also in one block.
+        # A few still lack neighbors without some block, and look farther.
         short = (weights[queries] > 0) & (reached[queries] < k)
         queries = queries[short.any(1) & (length < n - 1)]
         length = min(2 * length, n - 1)
-    assert nearest_of_all is not None  # of at least one occurrence
+    assert nearest_of_all is not None  # there is at least one query
     return sums / np.maximum(reached, 1e-30), reached > 0, nearest_of_all
 
 
@@ -342,7 +343,7 @@ def nearest(
     device : torch.device or str, optional
         Where to compute; by default the first GPU, else the CPU.
     metric : {"cosine", "euclidean"}, default="cosine"
-        What is near.
+        The distance by which rows are near.
     queries : ndarray of shape (n_queries,), optional
         Numbers of the rows whose neighbors are looked for; all rows by default.
 
@@ -350,8 +351,8 @@ def nearest(
     -------
     ndarray of shape (n_queries, k), int64
         Row numbers, the nearest first. A row is never its own neighbor, however many rows equal
-        it. Of equally near rows, those of lower number come first; rows are as near as these
-        numbers tell them apart, but equal rows are always equally near.
+        it. Of equally near rows, those of lower number come first. Distances that their number
+        format does not tell apart are equal; those to equal rows always are.
 
     Raises
     ------
@@ -478,8 +479,11 @@ def _smallest(distances: Tensor, k: int) -> Tensor:
 
 
 def _least(distances: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """As `topk` of the smallest: they are in the `k` groups of columns with the least minima, since
-    each of the others has as many at least as small before it."""
+    """The `k` smallest of each line and their columns, as by `topk`.
+
+    They are in the `k` groups of columns with the least minima: for any value of another group,
+    these minima are `k` values at least as small.
+    """
     n = distances.shape[1]
     n_groups = n // GROUP_COLUMNS
     if n_groups <= k:

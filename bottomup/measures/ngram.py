@@ -27,7 +27,7 @@ class Order:
     """The n-grams of one length, numbered in the order of their keys, and their contexts.
 
     A key is the number of an n-gram without its first token, times the size of the vocabulary, plus
-    that token; contexts, which lack the last token, have theirs alike.
+    that token; contexts, n-grams without their last token, have keys of the same form.
 
     grams, contexts: the keys, sorted. counts: a(hw). totals, followers: a(h) and N(h).
     """
@@ -95,7 +95,7 @@ class Ngrams:
 
 
 def _numbered(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each key its place among the different ones, and these, sorted; faster than np.unique."""
+    """The place of each key among the different ones, and these, sorted; faster than np.unique."""
     return pd.factorize(keys, sort=True)
 
 

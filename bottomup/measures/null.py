@@ -9,8 +9,8 @@ into lines of 2^m, and permutation k swaps places a and a XOR k of every line. T
 and under a random group the p-value is as exact as under random permutations (Koning and Hemerik
 2024, "More efficient exact group-invariance testing: using a representative subgroup"). And the
 sums of products x_i y_j' under all of them cost no more than under one: a Hadamard transform along
-the lines turns them into 2^m products of matrices with the rows' number divided by 2^m. The few
-rows that fill no line are permuted at random among themselves.
+the lines turns them into 2^m matrix products, each over one row of every line. The few rows that
+fill no line are permuted at random among themselves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,19 +45,19 @@ class Permuted:
 
     @property
     def apart(self) -> np.ndarray:
-        """How far each is from that of equal views, the value first: `[1 + count]`."""
+        """How far each value is from that of equal views, the value itself first: `[1 + count]`."""
         return np.abs(np.concatenate([[self.value], self.values]) - self.same)
 
 
 class Permutations:
-    """Ways to permute rows, the same for whoever asks for as many of as many rows.
+    """Permutations of rows. The same count and the same number of rows give the same ones.
 
     Parameters
     ----------
     count : int
-        How many: 2^m - 1, which with the rows as they are is a group.
+        How many: 2^m - 1, which are a group together with the identity.
     seed : int
-        Of the draw of lines.
+        Seed of the draw of lines.
     """
 
     def __init__(self, count: int, seed: int):
@@ -111,7 +111,7 @@ class Permutations:
 
 
 def permutations(settings: Null | None) -> Permutations | None:
-    """Those that the config asks for."""
+    """The permutations that the config asks for, if any."""
     return Permutations(settings.permutations, settings.seed) if settings else None
 
 
@@ -127,12 +127,11 @@ def calibrated(rows: Iterable[dict], family: Sequence[str]) -> list[dict]:
 
     family: the columns whose values tell families of rows apart; rows of one family are the layers.
 
-    null: what chance exceeds in a twentieth of cases, in the unit of the value. calibrated: where
-    the value lies between that, which is 0, and that of equal views, 1; also 0 for less alike than
-    the null. p: the share of permutations, the identity counted as one, under which the views are
-    at least as alike as they are. p_layers: the same for the most alike of all layers, so that it
-    holds for all layers together. All are NaN where the value is. Rows that nothing was permuted
-    for stay as they are.
+    null: the value that chance exceeds in one of twenty cases. calibrated: the value on a scale on
+    which the null is 0 and equal views are 1; 0 for views less alike than the null. p: the share of
+    permutations, the identity counted as one, under which the views are at least as alike as they
+    are. p_layers: the same for the most alike of all layers, so that it holds for all layers
+    together. All are NaN where the value is. Rows without permutations stay as they are.
     """
     rows = list(rows)
     if not any(PERMUTED in row for row in rows):

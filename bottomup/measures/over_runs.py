@@ -8,14 +8,14 @@ a mean is
 
 where v_text comes from leaving out blocks of documents and v_runs from leaving out seeds. Student's
 t has the degrees of freedom of Welch and Satterthwaite, but at most `MOST_DF` for each run beyond
-the first; of two runs without a usual variance, those of the runs alone.
+the first. Two runs without a usual variance have those of the runs alone.
 
-Claims also know how large v_runs usually is: a smaller estimate is moderated, that is, drawn
-towards the usual variance (Smyth 2004, "Linear models and empirical Bayes methods for assessing
-differential expression in microarray experiments", equations 3 to 8); this also tells what one run
-alone would hide. A larger estimate stays, with the degrees of freedom of its own runs alone: the
-prior knows nothing of runs that vary more than is usual. Figures do without, since the layers of
-one run vary together: many points are few runs.
+Claims also know how large v_runs usually is. A smaller estimate is moved towards the usual variance
+(moderated; Smyth 2004, "Linear models and empirical Bayes methods for assessing differential
+expression in microarray experiments", equations 3 to 8), so even a single run has an error. A
+larger estimate stays, with the degrees of freedom of its own runs alone: the prior knows nothing of
+runs that vary more than is usual. Figures have no usual variance, since the layers of one run vary
+together: their many points are few runs.
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,9 @@ from scipy.special import stdtrit
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
 
-# Where runs look alike by chance only the text's degrees would count, and p-values would be too
-# small in the far tail, where a correction for many claims reads them (docs/decisions.md).
+# Without it, only the text's degrees of freedom would count if runs look alike by chance. Then
+# p-values would be too small in the far tail, where a correction for many claims reads them
+# (docs/decisions.md).
 MOST_DF = 4
 
 
@@ -133,8 +134,8 @@ def interval(estimates: Estimates, within: Range) -> tuple[float, float]:
     """The 95 % interval of a mean, as far as its runs and documents tell; both ends are NaN where
     they do not. within: what the quantity can be; the interval ends there.
 
-    It is symmetric, other than that of a single run: with as wide a half as few runs have, one of
-    logits would reach from a share near 1 down to 0.
+    Unlike that of a single run it is symmetric. Few runs make it wide, and on the scale of logits
+    it would then reach from a share near 1 down to 0.
     """
     error, df = errors(estimates, NO_PRIOR)
     half_width = stdtrit(df, 0.975) * error

@@ -44,24 +44,25 @@ from bottomup.views.values import standardized as standardized_neurons
 
 # Shares of the sentences, for development and for test.
 HELD_OUT = (0.1, 0.1)
-# Of the L2 penalty on the weights of standardized neurons, which adds to the sum of the examples'
-# losses in nats: the inverse of scikit-learn's C. The first leaves little but the labels'
-# frequencies.
+# Strengths of the L2 penalty on the weights of standardized neurons. It is added to the sum of the
+# examples' losses in nats, so a strength is the inverse of scikit-learn's C. The first leaves
+# little but the labels' frequencies.
 STRENGTHS = (1e4, 1e3, 1e2, 1e1, 1e0)
 # The largest slope left, of the loss in nats per example, in coordinates of curvature 1. In real
 # views the loss is then within 3e-4 nats of its minimum, the accuracy within 0.002 of that there.
 SLOPE = 3e-4
-# Of L-BFGS: the weakest penalty takes about 100. With a memory below 50 steps it takes more.
+# The most steps of L-BFGS (the weakest penalty takes about 100), and how many of them it remembers
+# (with fewer than 50 it takes more).
 MAX_STEPS = 1000
 HISTORY = 50
 # Occurrences whose logits memory holds at once.
 BLOCK_ROWS = 4096
 # Shares of the sentences where the blocks of the online code end, as in the paper.
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
-# Examples; a block of the online code with fewer is merged with the next.
+# A block of the online code with fewer examples is merged with the next.
 FEW = 10
 VARIANTS = ("definition", "voita-titov-2020")
-# By metric, from where to where it can be; the others are shares of test occurrences.
+# The range of each metric; the others are shares of test occurrences.
 RANGES = {
     "selectivity": Range(-1, 1),
     "code_length_bits": NOT_NEGATIVE,
@@ -164,7 +165,7 @@ def _rows(
     count: int,
     n_labels: int,
 ) -> Iterator[dict]:
-    """A row for each metric; blocks: of the occurrences that it is of."""
+    """A row for each metric; blocks: those of the occurrences that count."""
     cases = jackknife.cases_of(blocks, count)
     for metric, value in values.items():
         within, of = RANGES.get(metric, UNIT), None if metric in RANGES else cases
@@ -189,9 +190,9 @@ def online_code_length(
     """Length of the online code of labels, given representations, in bits (Voita and Titov 2020).
 
     The shorter, the more easily a linear classifier reads the labels from the view. Labels are
-    sent in blocks. The first block takes log2(n_labels) bits a label; every other takes what the
-    classifier says that is trained on all blocks before it. Its penalty is as strong as would
-    have coded those best, so the code can be decoded.
+    sent in blocks. The first block takes log2(n_labels) bits a label; every other is coded by a
+    classifier that is trained on all blocks before it. Its penalty is the one that would have coded
+    those blocks best, so a receiver can decode.
 
     Parameters
     ----------
@@ -423,7 +424,7 @@ def _bits(
     coded = np.zeros(len(STRENGTHS))
     for start, end in pairwise(ends):
         best = int(np.argmin(coded))
-        # After the last block no other needs to know how other strengths would have coded it.
+        # How other strengths would code the last block matters to no later one.
         for i in [best] if end == ends[-1] else range(len(STRENGTHS)):
             fitted[i] = fit(x[:, :start], y[:start], n_labels, STRENGTHS[i], fitted.get(i))
             losses = _losses(x[:, start:end], y[start:end], fitted[i])

@@ -100,10 +100,10 @@ def pwcca_distance(
     add absolute values over neurons. `svcca-2019` also changes with a shift and with the signs of
     `x`, unless its mean is 0.
 
-    Each neuron is first divided by its deviation, so that one may be as much larger than others as
-    it likes. Directions with less than `CUTOFF` (1e-12) of the largest variance are then left out,
-    so constant or duplicated neurons do no harm; the log says how many. (`svcca-2019` compares
-    with the variances of the neurons as they are, as the public code does.)
+    Each neuron is first divided by its deviation, so that it does not matter how large it is.
+    Directions with less than `CUTOFF` (1e-12) of the largest variance are then left out, so
+    constant or duplicated neurons do no harm; the log says how many. (`svcca-2019` compares with
+    the variances of the neurons as they are, as the public code does.)
 
     Examples
     --------
@@ -204,7 +204,7 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
             f"allowed: variant {' or '.join(WEIGHTS)}, weights x or y"
         )
     if moments.n < 2:
-        raise UserError(f"views of {moments.n} occurrences; allowed: at least 2; PWCCA needs more")
+        raise UserError(f"views of {moments.n} occurrences; allowed: at least 2; draw more of them")
     enough(moments)
     tell_left_out(moments)
     if weights == "y":
@@ -325,7 +325,7 @@ def _definition(moments: Moments, weights: list[str]) -> OfCovariance:
 
 
 def _factors(moments: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Those of both covariances, each with its inverse."""
+    """The factors of both covariances, each with its inverse; see `_factor`."""
     of_x, of_y = (moments.xx, moments.mean_x), (moments.yy, moments.mean_y)
     return *_factor(*of_x), *_factor(*of_y)
 

@@ -34,15 +34,18 @@ if TYPE_CHECKING:
 BATCH_TOKENS = 2048
 
 
-# By metric, from where to where it can be; the others are shares.
+# The range of each metric; the others are shares.
 RANGES = {"perplexity": Range(1), "bleu": Range(0, 100), "chrf": Range(0, 100)}
 
 
 @dataclass(frozen=True)
 class Score:
-    """A value, its values without each block of the test split `[n_blocks]`, what it can be, the
-    number `n` of tokens or sentences it is of, for a share of tokens also how many each block has
-    `[n_blocks]`, and sacreBLEU's signature, or ""."""
+    """A value on the test split, and what an interval needs.
+
+    without: the value without each block, `[n_blocks]`. within: its range. n: the number of tokens
+    or sentences. cases: for a share of tokens, how many each block has, `[n_blocks]`. signature:
+    sacreBLEU's, or "".
+    """
 
     value: float
     without: np.ndarray
@@ -223,10 +226,9 @@ def translation_quality(
     """BLEU and chrF (0 to 100) with their signatures.
 
     references: the target side before tokenization. Case is ignored, since the models read and
-    write lower case. BLEU counts the words of sacreBLEU's tokenizer for the language: zh for what
-    is written as Chinese is, ja-mecab and ko-mecab; char for others without spaces, as 13a would
-    take a clause for a word; else 13a.
-    blocks: the block of each sentence, below `count`.
+    write lower case. BLEU counts the words of sacreBLEU's tokenizer for the language: zh for
+    Chinese script, ja-mecab and ko-mecab; char for other languages without spaces, where 13a would
+    take a clause for a word; else 13a. blocks: the block of each sentence, below `count`.
     """
     code = "zh" if script(language) in ("Hans", "Hant") else base(language)
     of_sacrebleu = sacrebleu.BLEU._TOKENIZER_MAP

@@ -31,7 +31,7 @@ CLOSED = {"MD", "AUX"}  # a class of few verbs, whose translation tells the numb
 # Two translations are forms of one another if they have so many letters in a row in common, or if
 # one of at least so many is part of the other.
 IN_COMMON, LEAST = 4, 3
-NEEDED = 5  # words; of fewer nothing is said
+NEEDED = 5  # words; with fewer there is no value
 PROPERTIES = ("translation", "right_token", "translation_apart")
 
 
@@ -60,7 +60,7 @@ def words(
     sub-word stands for its word. translations: as `corpus.alignment.translations` has them.
 
     A sense counts if, without any one block, `k` or more of the word's occurrences have it, so that
-    all `k` neighbors can. Of each sense at most `most` occurrences are drawn.
+    all `k` neighbors can. At most `most` occurrences of each sense are drawn.
     """
     word, sense = ["form", "class"], ["form", "class", "sense"]
     table = aligned(occurrences, translations)

@@ -43,7 +43,7 @@ def words_of(
     tokenizer: the one whose words they are; None for the subject's own.
     """
     own = load_tokenizer(tokenizer) if tokenizer else subject.tokenizer
-    assert isinstance(own, Tokenizer)  # a run's; with checkpoints comes one whose words they are
+    assert isinstance(own, Tokenizer)  # a run has one; for a checkpoint it is given
     [(text, places)] = spans([sentence], own)
     read = encode(subject.tokenizer, [sentence], [places], subject.max_length)
     ids = torch.from_numpy(np.asarray(read.tokens.ids, dtype=np.int64))[None]

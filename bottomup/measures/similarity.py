@@ -64,7 +64,7 @@ RANGES = {
 SAME = {"cka_debiased": 1, "cka": 1, "procrustes_distance": 0, "svcca_distance": 0, "rsa": 1}
 LEAST_DEBIASED = 4  # occurrences: its estimate divides by n - 3
 LEAST_RSA = 3  # occurrences, for more than one pair
-# Dissimilarities belong to pairs: half a million of them.
+# Occurrences that RSA draws: half a million pairs.
 RSA_ROWS = 1000
 
 
@@ -115,7 +115,7 @@ def procrustes_distance(x: np.ndarray, y: np.ndarray) -> float:
     """Squared distance of two views, one best rotated onto the other.
 
     With X and Y centered and of Frobenius norm 1, it is 2 - 2 ||X'Y||_*, where ||.||_* is the
-    nuclear norm (Ding, Denain and Steinhardt 2021, arXiv 2108.01661). Of unequal widths, the
+    nuclear norm (Ding, Denain and Steinhardt 2021, arXiv 2108.01661). If widths differ, the
     narrower view counts as filled up with zeros.
 
     Parameters
@@ -296,7 +296,7 @@ def similarity(
     values = _values(whole, variance, needed)
     without = _without(
         [part.n for part in parts],
-        # What is left of few large blocks is another number of occurrences, with another bias.
+        # Without one of a few large blocks so little may be left that the bias is another one.
         lambda number: _values(whole.without(parts[number]), variance, needed / 2),
         values,
     )
@@ -387,8 +387,8 @@ def _bases(moments: Moments, variance: float) -> list[np.ndarray]:
 
 
 def _components(covariance: np.ndarray, variance: float) -> np.ndarray:
-    """The first principal components, `[d, n_kept]`; for all variance the neurons as they are, of
-    which those with little of it lose no digits."""
+    """The first principal components, `[d, n_kept]`. If all variance is kept, these are the neurons
+    as they are, so that those of little variance lose no digits."""
     if variance == 1:
         return np.eye(len(covariance))
     values, vectors = np.linalg.eigh(covariance)
@@ -403,7 +403,7 @@ def _svcca(kept: Moments) -> float:
 
 def _needed(moments: Moments, variance: float) -> np.ndarray:
     """How many occurrences each of `MEASURES` needs, from moments with norms; the log has a warning
-    of those that there are too few for.
+    if there are too few.
 
     Like PWCCA, the plain CKA, Procrustes and SVCCA take views for alike that have fewer occurrences
     than neurons, or components.
@@ -566,7 +566,7 @@ def _drawn(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
 
 
 def _dissimilarities(rows: np.ndarray) -> np.ndarray:
-    """1 less Pearson's correlation of each pair of rows `[n, d]`, in a unit of theirs: `[n, n]`."""
+    """1 less Pearson's correlation of each pair of rows `[n, d]`, but for a factor: `[n, n]`."""
     rows = np.array(rows, dtype=np.float64)
     if (rows.var(1) <= CONSTANT * (rows**2).sum(1)).any():
         raise UserError(
@@ -575,12 +575,12 @@ def _dissimilarities(rows: np.ndarray) -> np.ndarray:
         )
     rows -= rows.mean(1, keepdims=True)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    # Half the squared distance of two such rows; less their mean, it is precise however alike they
-    # are, as where one neuron is much larger than all others.
+    # It is half the squared distance of two such rows. Less their mean, that is precise even if all
+    # rows are alike, as they are if one neuron is much larger than all others.
     rows -= rows.mean(0)
     squares = np.einsum("nd,nd->n", rows, rows)
     dissimilarities = (squares[:, None] + squares) / 2 - rows @ rows.T
-    # Rounding ties pairs that are as dissimilar, as equal rows are: to 12 digits of the largest.
+    # Rounded to 12 digits of the largest, equally dissimilar pairs are ties.
     unit = np.exp2(np.frexp(dissimilarities.max())[1])
     return np.round(dissimilarities / unit, 12)
 

@@ -35,7 +35,7 @@ from bottomup.views.values import deviations
 
 # It affects results: masks are drawn by batch, and the loss of a batch is one update.
 BATCH_TOKENS = 2048
-LONGEST = 50  # tokens of a sentence: to read its beginnings takes the square of them
+LONGEST = 50  # tokens of a sentence; to read all its beginnings takes their square
 PASSES = 2  # over the sentences that fit a map
 LEARNING_RATE = 3e-3  # at the start, of neurons of unit variance; it falls to 0
 LEAST_SQUARES, BY_LOSS = "least_squares", "loss"
@@ -56,7 +56,7 @@ class Batch:
         return self.labels != IGNORE
 
 
-States = list[Tensor]  # by batch, those of a layer, `[batch, length, d_model]`
+States = list[Tensor]  # of one layer, by batch: `[batch, length, d_model]`
 
 
 def batches(
@@ -126,10 +126,10 @@ def by_loss(
     moments: Moments,
     seed: int,
 ) -> Map:
-    """The map that Adam makes of another one by the frozen model's loss.
+    """The map that Adam reaches from `start`, by the frozen model's loss.
 
-    What is learned is what the map adds, between neurons of unit variance; to and from a constant
-    neuron it adds nothing.
+    Adam learns what to add to `start`, between neurons of unit variance. To and from a constant
+    neuron nothing is added.
     """
     of_x = deviations(moments.xx.diagonal(), moments.mean_x)
     of_y = np.nan_to_num(deviations(moments.yy.diagonal(), moments.mean_y), posinf=0)
@@ -172,13 +172,13 @@ def stitching(
     sentences: int,
     seed: int,
 ) -> Iterator[dict]:
-    """Rows of a table: for each other model, layer and fit, the cost of its states, in nats a
+    """Rows of a table: for each other model, layer and fit, the cost of its states, in nats per
     prediction, with its interval over documents (the map given).
 
     others: what names each in the table, and the model. train: what the maps are fitted on; test:
-    what they are measured on. blocks: the block of each sentence of the latter. layers: of the
-    frozen model; of one with more or fewer layers, those at the same share. sentences: how many are
-    drawn from each text.
+    what they are measured on. blocks: the block of each sentence of the latter. layers: those of
+    the frozen model; the other model gives its layers at the same share of the depth. sentences:
+    how many are drawn from each text.
 
     own_nats: the loss with its own states. There is no cost where a map has fewer rows than it
     needs.
@@ -213,13 +213,13 @@ def stitching(
 
 
 def _states(encoder: Encoder, text: list[Batch], layers: list[int], causal: bool) -> list[States]:
-    """Those of each layer."""
+    """The states of a text, by layer."""
     by_batch = [read(encoder, batch.source, layers, causal) for batch in text]
     return [[of_batch[place] for of_batch in by_batch] for place in range(len(layers))]
 
 
 @torch.no_grad()
 def _losses(model: Transformer, text: list[Batch], states: States, layer: int) -> np.ndarray:
-    """Those of all batches, one after another, `[n]`."""
+    """The losses of all batches, one after another, `[n]`."""
     by_batch = [losses(model, *both, layer) for both in zip(text, states, strict=True)]
     return torch.cat(by_batch).double().cpu().numpy()

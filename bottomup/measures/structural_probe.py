@@ -9,10 +9,10 @@ Representations") looks for a map B under which
   root.
 
 Both are linear in M = B'B, so what fits best is a convex question, with one optimum: here L-BFGS
-looks for it. A square B, started from a multiple of the identity, reaches every M, and where B has
-full rank, or lacks it at a minimum, the minimum is that of M (Journée et al. 2010, "Low-rank
-optimization on the cone of positive semidefinite matrices"). So no rank, no seed and no rate of
-learning is chosen. The published probe takes batches of 20 sentences, Adam and early stopping.
+looks for it. A square B, started from a multiple of the identity, reaches every M, and a minimum of
+B is that of M, whether or not B has full rank there (Journée et al. 2010, "Low-rank optimization on
+the cone of positive semidefinite matrices"). So no rank, no seed and no rate of learning is chosen.
+The published probe takes batches of 20 sentences, Adam and early stopping.
 
 Trees are those of a parser, or of a treebank. Punctuation (the relation `punct`) is left out of
 trees and of the choice of a root, as published, but not of distances and depths.
@@ -53,7 +53,7 @@ NEEDED = 100
 # The loss of a distance is its error, in edges; below this, the squared error, so that it has a
 # slope everywhere.
 SMOOTH = 0.25
-# Of the trace of M, beside the errors of all sentences, in edges (docs/decisions.md).
+# What the trace of M costs beside the errors of all sentences, in edges (docs/decisions.md).
 PENALTY = 30.0
 # The largest slope left, of the loss in edges per sentence.
 SLOPE = 1e-3
@@ -61,7 +61,7 @@ MAX_STEPS = 500
 HISTORY = 20  # steps that L-BFGS remembers, each as large as B
 KEPT = 0.99  # share of the UUAS that the effective rank keeps
 PUNCTUATION = "punct"
-# By metric, from where to where it can be; the others are shares.
+# The range of each metric; the others are shares.
 RANGES = {"distance_spearman": COSINE, "depth_spearman": COSINE}
 METRICS = ("uuas", "distance_spearman", "root_accuracy", "depth_spearman")
 RANK = "rank"
@@ -198,13 +198,14 @@ def in_edges(heads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def squared_distances(words: Tensor) -> Tensor:
-    """Of each two words of a sentence: `[n, length, d]` to `[n, length, length]`."""
+    """The squared distance of each two words of a sentence: `[n, length, d]` to
+    `[n, length, length]`."""
     squares = words.square().sum(-1)
     return squares[..., :, None] + squares[..., None, :] - 2 * words @ words.mT
 
 
 def squared_lengths(words: Tensor) -> Tensor:
-    """Of each word: `[n, length, d]` to `[n, length]`."""
+    """The squared length of each word: `[n, length, d]` to `[n, length]`."""
     return words.square().sum(-1)
 
 
@@ -256,8 +257,8 @@ def fit(
 
 def spanning_trees(distances: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """The edges of least total distance that join all words that count, by Prim's algorithm: bool
-    `[n, length, length]`, symmetric. Of equally near words it takes the one that is first in an
-    order that was drawn, since the order of words would prefer the trees of some languages.
+    `[n, length, length]`, symmetric. Of equally near words it takes the first in a random order,
+    since the order of the text would prefer the trees of some languages.
 
     distances: `[n, length, length]`. counted: bool `[n, length]`.
     """
@@ -273,16 +274,16 @@ def _drawn_order(length: int) -> np.ndarray:
 
 
 def _spanning_trees(distances: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """Those that take the first of equally near words."""
+    """As `spanning_trees`, but with the first of equally near words."""
     each, edges = np.arange(len(counted)), np.zeros(distances.shape, dtype=bool)
     start = counted.argmax(1)
-    joined = ~counted  # what does not count is never joined
+    joined = ~counted  # words that do not count pass as joined, so none is taken
     joined[each, start] = True
     near, to = distances[each, start], np.tile(start[:, None], counted.shape[1])
     for _ in range(counted.sum(1).max(initial=1) - 1):
         away = np.where(joined, np.inf, near)
         new = away.argmin(1)
-        grown = np.isfinite(away[each, new])  # others have all their words
+        grown = np.isfinite(away[each, new])  # other sentences have all their words joined
         edges[each[grown], new[grown], to[each, new][grown]] = True
         joined[each, new] = True
         nearer = distances[each, new] < near
@@ -334,7 +335,7 @@ def measured(
     """
     roots, of_distances, of_depths = [], [], []
     for distance, depth, one in zip(distances, depths, parses, strict=True):
-        order = _drawn_order(depth.shape[1])  # of equally low words
+        order = _drawn_order(depth.shape[1])  # decides between equally low words
         least = order[np.where(one.counted, depth, np.inf)[:, order].argmin(1)]
         roots.append(np.take_along_axis(one.depths, least[:, None], 1)[:, 0] == 0)
         of_distances.append(correlations(distance, one.distances).mean(1))
@@ -366,7 +367,7 @@ def _over_lengths(values: Sequence[np.ndarray], parses: Sequence[Trees], count: 
 
 
 def chain(parses: Sequence[Trees], count: int) -> dict[str, float]:
-    """By metric, what a tree reaches in which each word depends on the one before it."""
+    """By metric, the score of a tree in which each word depends on the one before it."""
     places = [np.tile(np.arange(one.rows.shape[1]), (len(one.rows), 1)) for one in parses]
     apart = [np.abs(some[:, :, None] - some[:, None, :]) for some in places]
     return {name: float(of[0]) for name, of in measured(apart, places, parses, count).items()}
@@ -378,7 +379,7 @@ def with_others(parses: Sequence[Trees]) -> list[Trees]:
 
 
 def permuted(parses: Sequence[Trees], count: int, seed: int) -> dict[str, float]:
-    """By metric, what the tree of another sentence reaches, drawn among those of the same length;
+    """By metric, the score of the tree of another sentence, drawn among those of the same length;
     parses: as from `with_others`."""
     random, distances, depths = generator(seed, "permuted trees"), [], []
     for one in parses:

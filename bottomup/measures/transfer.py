@@ -6,8 +6,9 @@ A linear classifier tells the label of a word, or that of a sentence from the me
 - Fine-tuned: it reads the top layer, and all weights below are trained with it (Peters, Ruder and
   Smith 2019, "To Tune or Not to Tune? Adapting Pretrained Representations to Diverse Tasks").
 
-One program trains both, on the same examples in the same order, so they differ in what is free
-alone. An untrained network, fine-tuned, has learned what the examples of the task can teach.
+One program trains both, on the same examples in the same order, so they differ only in which
+weights are free. An untrained network that is fine-tuned shows what the examples of the task can
+teach.
 
 How far fine-tuning moves a layer is debiased linear CKA of its states before and after, on text
 that is not the task's (Merchant et al. 2020, "What Happens To BERT Embeddings During Fine-tuning?";
@@ -40,8 +41,9 @@ from bottomup.views.values import mean_and_deviation
 
 log = logging.getLogger(__name__)
 
-BATCH_TOKENS = 512  # padded, of an update
-# Of the classifier at its peak, whatever that of the weights below: neurons have unit variance.
+BATCH_TOKENS = 512  # padded tokens of an update
+# Peak learning rate of the classifier, whatever that of the weights below: what it reads has unit
+# variance.
 CLASSIFIER_RATE = 3e-2
 WARMUP = 0.1  # of all updates; after it rates fall to 0
 PATIENCE = 2  # passes without a lower loss on development examples
@@ -113,8 +115,11 @@ class Classifier(nn.Module):
 
 
 def task_of(name: str, words: pd.DataFrame, of_sentences: bool) -> Task:
-    """words: as from `edge_probes.words_of`, with a column of the task's name, the label; if the
-    task is about sentences, all words of one have the same."""
+    """The task called `name`.
+
+    words: as from `edge_probes.words_of`, with the label in a column of that name. If the task is
+    about sentences, all words of a sentence have the same label.
+    """
     examples = pd.factorize(words["sentence"])[0] if of_sentences else np.arange(len(words))
     first = np.unique(examples, return_index=True)[1]
     distinct, targets = np.unique(words[name].to_numpy()[first], return_inverse=True)
@@ -125,7 +130,7 @@ def task_of(name: str, words: pd.DataFrame, of_sentences: bool) -> Task:
 def batches(
     subject: Subject, text: TokenFile, task: Task, device: torch.device | str
 ) -> list[list[Batch]]:
-    """The sentences of each part."""
+    """The batches of each part: to train, for development, to test."""
     ends = last_subwords(text)
     word, of_token = np.cumsum(ends) - 1, np.repeat(np.arange(len(text)), text.lengths)
     of_sentences = np.zeros(len(text), dtype=int)
@@ -188,7 +193,7 @@ def _trained(
     passes: int,
     seed: int,
 ) -> Fit:
-    """By Adam, at one rate; what it was after the pass with the lowest loss."""
+    """Train by Adam, at one rate. Returns the state after the pass with the lowest loss."""
     (train, dev, _), on_top = parts, [*classifier.parameters()]
     groups = [{"params": on_top, "lr": CLASSIFIER_RATE}, {"params": [*weights], "lr": rate}]
     adam = torch.optim.Adam([group for group in groups if group["params"]])
@@ -255,7 +260,7 @@ def transfer(
       from the top layer. Intervals are over documents, for given classifiers. baseline: that of the
       label most frequent in training. rate, passes: those that the development examples chose. With
       fewer than `n_needed` examples to train or to test a task has no value, and `n` is the lesser
-      number. Without a value, and unmoved, are weights that cannot learn.
+      number. Weights that cannot be trained have no fine-tuned value, and no rows of CKA.
     - cka_debiased: of the states of words before and after fine-tuning, with the columns of
       `null.calibrated`; p_layers is about all layers of the task. No rows where `other` has too
       few words.
@@ -309,7 +314,7 @@ def transfer(
 
 
 def of_layer(rows: Tensor) -> Features:
-    """rows: the representation of each example, `[n, d]`."""
+    """Features of examples whose representations are known: rows, `[n, d]`."""
     return lambda batch: rows[batch.examples]
 
 

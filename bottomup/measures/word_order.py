@@ -36,13 +36,13 @@ PARTS = [ALL, ITSELF, BEFORE, BETWEEN, AFTER, *CONTEXT]
 CUT = "cut"
 DISTANCE, LOSS = "distance", "loss_nats"
 
-# Of a sentence of n words: which of them stands at each place, and in which part that is.
+# For a sentence of n words: which of them stands at each place, and the part of each place.
 Order = tuple[np.ndarray, np.ndarray]
 
 
 def shuffled(n: int, random: np.random.Generator, window: int | None = None) -> Order:
-    """Words change places within windows of so many, or in the sentence; none keeps its own, but
-    for one that is alone in the last window."""
+    """Words change places within windows of `window` words, or in the sentence. None keeps its
+    place, but for one that is alone in the last window."""
     order = np.arange(n)
     for some in np.split(np.arange(n), range(window or n, n, window or n)):
         some = random.permutation(some)
@@ -84,9 +84,11 @@ class Changed(NamedTuple):
 
 
 def words_of(text: TokenFile) -> Iterator[tuple[np.ndarray, list[np.ndarray], np.ndarray]]:
-    """Of each sentence, by their numbers in the text, the tokens before its words, those of each
-    word, and those after them. Tokens of no word, such as spaces, go with the word after them; at
-    the end they count as one."""
+    """For each sentence the tokens before its words, those of each word, and those after them, by
+    their numbers in the text.
+
+    Tokens of no word, such as spaces, go with the word after them; at the end they count as one.
+    """
     words, special = np.asarray(text.words), text.special
     for start, end in pairwise(text.offsets):
         inside = start + np.flatnonzero(~special[start:end])
@@ -152,8 +154,11 @@ def from_others(view: np.ndarray, types: np.ndarray) -> np.ndarray:
 def apart_without(
     view: np.ndarray, types: np.ndarray, blocks: np.ndarray, count: int
 ) -> np.ndarray:
-    """The same with all blocks of documents, then without each, as a row or as one of the others;
-    NaN for rows of the block that is left out: `[1 + count, n]`. blocks: of each row, `[n]`."""
+    """`from_others` with all blocks of documents, then without each: `[1 + count, n]`.
+
+    Rows of a block that is left out have NaN and are not among the others. blocks: the block of
+    each row, `[n]`.
+    """
     distances = np.full((1 + count, len(view)), np.nan)
     distances[0] = from_others(view, types)
     for block in range(count):
@@ -174,9 +179,9 @@ def word_order(
 ) -> Iterator[dict]:
     """Rows of a table: order, part, quantity, layer, value, ci_low, ci_high, `WITHOUT` and n.
 
-    text: sentences as the model reads them. blocks: of documents, that of each sentence, of
-    `count`. losses: of sentences, the summed cross-entropy in nats of what the objective predicts
-    and of how many, `[n_sentences, 2]`; None if it predicts nothing.
+    text: sentences as the model reads them. blocks: the block of documents of each sentence, below
+    `count`. losses: gives for each sentence the summed cross-entropy in nats of what the objective
+    predicts, and the number of predictions, `[n_sentences, 2]`; None if it predicts nothing.
 
     order: a key of `ORDERS`. quantity: `distance`, of tokens that the text has more than once, as a
     share of that from other occurrences; or `loss_nats`, by how much the mean loss of a prediction
@@ -211,9 +216,12 @@ def word_order(
 
 
 def _shares(distances: np.ndarray, apart: np.ndarray) -> Iterator[dict]:
-    """The sum of distances `[n, layers + 1]` as a share of that of others, `[1 + count, n, layers +
-    1]`, as from `apart_without`, by layer: empty where all others are the same, and no rows of no
-    tokens."""
+    """By layer, the sum of distances `[n, layers + 1]` as a share of the sum of `apart`.
+
+    apart: as from `apart_without`, `[1 + count, n, layers + 1]`.
+
+    The share is empty where all others are the same. Without tokens there are no rows.
+    """
     known = ~np.isnan(apart)
     parts, wholes = np.where(known, distances, 0).sum(axis=1), np.where(known, apart, 0).sum(axis=1)
     shares = jackknife.ratio(parts, np.where(wholes > 0, wholes, np.nan))

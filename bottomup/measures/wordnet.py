@@ -24,7 +24,7 @@ from bottomup.measures.senses import shared
 WORD = ["word", "class"]
 PROPERTIES = NEAREST, PAIRS = "nearest", "pairs"
 WITHIN = {NEAREST: jackknife.COSINE, PAIRS: jackknife.UNIT}
-NEEDED = 20  # words; of fewer nothing is said
+NEEDED = 20  # words; with fewer there is no value
 
 
 def known(examples: pd.DataFrame, words: Set[str]) -> pd.DataFrame:
@@ -51,8 +51,9 @@ def asked(examples: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def sense_separation(view: np.ndarray, senses: np.ndarray) -> tuple[float, float, float]:
-    """Of one word: the share of examples whose nearest one has the same sense, that of all, and how
-    often a pair of one sense is more alike than a pair of two, a tie counting half.
+    """For one word: the share of examples whose nearest one has the same sense; the share of all
+    others that have it; and how often a pair of one sense is more alike than a pair of two, a tie
+    counting half.
 
     view: `[n, d]`. senses: `[n]`. Senses count equally in the shares. Nearness is by cosine.
     """

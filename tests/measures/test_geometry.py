@@ -253,7 +253,7 @@ def test_too_few_occurrences_give_no_value_and_say_so(caplog):
         if measure in few:
             assert (row["n"], row["n_needed"]) == few[measure]
             assert np.isnan(row[WITHOUT]).all() and len(row[WITHOUT]) == COUNT
-    assert "layer 0: no effective_rank of 96 cases; needed are 100" in caplog.text
+    assert "layer 0: no effective_rank of 96 cases; 100 that differ are needed" in caplog.text
     rows = measured(normal(LENGTH * 17, 25))
     assert all(np.isfinite(rows[0, measure]["value"]) for measure in MEASURES)
 

@@ -176,9 +176,9 @@ def test_tokens_with_too_few_occurrences_are_passed_over_and_one_is_not_enough()
     occurrences = text()
     counts = occurrences["rank"].value_counts()
     assert among_tokens(occurrences, 6, int(counts[4]), seed=1).n_tokens == 4
-    with pytest.raises(UserError, match=r"1 tokens have measures.neighbors.occurrences \d+; allo"):
+    with pytest.raises(UserError, match=r"1 tokens have the \d+ occurrences of .*\.occurrences; a"):
         among_tokens(occurrences, 6, int(counts[1]), seed=1)
-    message = r"0 {} have measures.neighbors.within_occurrences 3000; allowed: at least 2"
+    message = r"0 {} have the 3000 occurrences of .*\.within_occurrences; allowed: at least 2"
     with pytest.raises(UserError, match=message.format("tokens")):
         within_tokens(occurrences, 6, 3000, seed=1)
     with pytest.raises(UserError, match=message.format("ambiguous tokens")):
