@@ -11,7 +11,7 @@ A module has
 - `COLUMNS`: these columns, if a table of a model without heads is to be empty.
 
 Rules, the one program (scripts/measure.py), slices, lists and pages follow from them. Every plan of
-a study reads the first two, so slow imports belong into `rows`.
+a study reads the first two, so slow imports belong in `rows`.
 """
 
 from collections.abc import Callable
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 
 def looked_at(subjects: "Subjects") -> list[str]:
-    """All that is compared, by run."""
+    """The runs of all that is compared, at their end and at earlier steps."""
     return subjects.runs(subjects.looked_at + subjects.steps)
 
 
 def with_first_steps(subjects: "Subjects") -> list[str]:
-    """All that is compared, by run; of runs at earlier steps the first seed's."""
+    """The runs of all that is compared; those at earlier steps for the first seed only."""
     return subjects.runs(subjects.looked_at) + subjects.first_runs(subjects.steps)
 
 
 def reading_alone(subjects: "Subjects") -> list[str]:
-    """The runs, at their end and at earlier steps, of each objective that is compared, predicts
-    tokens of what it reads and reads no text from its end; and checkpoints."""
+    """The runs of the compared objectives that predict tokens of what they read and do not read
+    text from its end, at their end and at earlier steps; and checkpoints."""
 
     def alone(name: str) -> bool:
         objective = subjects.study.objective_options(names.whole(name))
@@ -55,16 +55,16 @@ def reading_alone(subjects: "Subjects") -> list[str]:
 class Table:
     """What a table is about, what it reads, what its jobs take, and where its values are used.
 
-    part: what one part of it is made from: a run, a run under a reading, two runs, or a run with
-        fewer heads.
+    part: what one part of it is about: a run, a run under a reading, two runs, or a run with fewer
+        heads.
     reads: what it is made from, names in `READS` of rules/measures.smk.
     sees: from what its rows are computed, the room of `seen.Seen`: views, or a subject and text.
     parts: the parts of a study, from its subjects; their order is that of the table.
     section: its section of `measures` in the config, if that has another name.
     options: what `Settings` holds, from the study's slices and the wildcards of a job, if that is
         no section of `measures`.
-    modules: what it chooses by name while it runs, from the same.
-    of_heads: what must be possible with the heads of a model; of others it has no rows, only
+    modules: the modules that it chooses by name while it runs, from the same.
+    of_heads: what must be possible with the heads of a model; other models have no rows, only
         `COLUMNS`.
     annotated: whether it is about annotated words alone, and left out without annotation.
     null: whether its values are compared with those of permuted rows.
@@ -73,13 +73,13 @@ class Table:
     memory, minutes: what a job takes in MB and minutes: a part that is always there, a part for
         each MB of input, and for memory one for each MB of weights, if these count otherwise.
     batch_tokens: tokens that a model reads at once, if it reads text.
-    seconds: of a job in the default study on its own core, for the progress line.
+    seconds: what a job takes in the default study on its own core, for the progress line.
     over_layers: whether it has a curve over layers for the explorer to show.
     judged: whether claims rest on it.
     split, enlarge: the split that it is measured on, and the keys with which it would see more of
         that text, for claims.
-    shown: the rows that figures show and claims use, as values of its columns, by its section.
-    others: by name the rows of other estimates, under which verdicts should be the same.
+    shown: from its section, the rows that figures show and claims use, as values of its columns.
+    others: the same for other estimates, by name; verdicts should be the same under them.
     category: where the report lists the figure of the same name, which shows everything compared;
         None without such a figure.
     """

@@ -1,8 +1,8 @@
 """Whether one model prefers the form of a verb that agrees with its subject.
 
-Rows: by whom (the model, or 5-grams of the training text, which stand beside every model), score,
-attractors and number, see `bottomup.measures.agreement.rows`; what the scores are, in
-`bottomup.measures.log_probability`. A model that predicts no tokens of what it reads has no rows.
+Rows: one for each reader (the model, or 5-grams of the training text as a baseline), score,
+attractors and number, see `bottomup.measures.agreement.rows`. `bottomup.measures.log_probability`
+says what the scores are. A model that predicts no tokens of what it reads has no rows.
 """
 
 from itertools import product
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def of_english(subjects: "Subjects") -> list[str]:
-    """What reads alone; none of a text that is not English."""
+    """The runs of `reading_alone` if the text is English, else none."""
     return reading_alone(subjects) if base(subjects.study.corpus.languages[0]) == "en" else []
 
 
@@ -49,7 +49,7 @@ COLUMNS = [
     *("by", "score", "attractors", "number"),
     *("accuracy", "ci_low", "ci_high", "without", "permuted", "n", "n_verbs"),
 ]
-LEAST = 10  # of fewer verbs of one number nothing is said
+LEAST = 10  # verbs of one number; with fewer there is no value
 
 
 class Keys(Section):

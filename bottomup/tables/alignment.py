@@ -1,7 +1,7 @@
 """How many words a subject's tokenizer cannot tell from others, or cuts off.
 
-Rows: for two texts: `occurrences`, the sentences of views and influence, and `test`, those of the
-whole split, on which the heads of checkpoints are judged.
+Rows: some for each of two texts: `occurrences`, the sentences of views and influence; and `test`,
+those of the whole split, on which the heads of checkpoints are judged.
 """
 
 from typing import TYPE_CHECKING

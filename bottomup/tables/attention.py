@@ -1,7 +1,7 @@
 """What each head of a subject attends to in a few short held-out sentences.
 
-Rows: one for each head, sentence, and pair of tokens. Of a model whose attention cannot be looked
-at, no rows.
+Rows: one for each head, sentence, and pair of tokens. A model whose attention cannot be looked at
+has no rows.
 """
 
 from typing import TYPE_CHECKING

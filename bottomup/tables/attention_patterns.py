@@ -2,7 +2,7 @@
 punctuation, its neighbors; and, on repeated random tokens, what stood beside them earlier.
 
 Rows: one for each layer, head with an open gate, weight or norm, and quantity, see
-`bottomup.measures.attention_patterns`. Of a model whose attention cannot be looked at, no rows.
+`bottomup.measures.attention_patterns`. A model whose attention cannot be looked at has no rows.
 """
 
 from collections.abc import Iterator

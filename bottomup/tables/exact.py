@@ -1,7 +1,8 @@
 """What a run makes of a text whose language is known, beside what can be known of it exactly.
 
-Rows: of its loss, and for each reading, thing to know, layer and estimator of information, see
-`bottomup.measures.exact`. Only of text that one source alone makes, whose language is known.
+Rows: those of its loss; and one for each reading, variable, layer and estimator of information, see
+`bottomup.measures.exact`. There are none unless one source alone makes the text, and its language
+is known.
 """
 
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ def options(slices: "Slices", of: Any) -> dict:
 
 
 def modules(slices: "Slices", of: Any) -> list[str]:
-    """Of the run's objective and trunk, and of the source."""
+    """The modules of the run's objective and trunk, and of the source."""
     [source] = slices.study.corpus.source
     return [*slices.of_objective(of), f"bottomup.corpus.sources.{source}"]
 
@@ -114,7 +115,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     yield from exact.losses(every, model, objective, settings.run.module, settings.scored_by)
     order = generator(settings.seed, "exact").permutation(len(every.words))
     some = every.some(np.sort(order[: settings.sentences]))
-    maskings = [None, objective] if type(objective) is Mlm else [None]  # no kind that reads more
+    maskings = [None, objective] if type(objective) is Mlm else [None]  # no variant of MLM
     for masking in maskings:
         at = exact.places(some, subject, masking, settings.seed, seen.batch_tokens, device())
         yield from exact.information(at, every.count, settings.n_clusters, settings.seed)

@@ -1,8 +1,8 @@
 """Which functions the encoder heads of one subject have: positional, syntactic, rare tokens.
 
-Rows: one for each layer, head with an open gate, and function. No sub-word of a checkpoint stands
-for its word, whatever views.pooling says: weights to the sub-words of a word are added, and weights
-from them averaged. Of a model whose attention cannot be looked at, no rows.
+Rows: one for each layer, head with an open gate, and function. All sub-words of a word count,
+whatever views.pooling says: weights to them are added, and weights from them averaged. A model
+whose attention cannot be looked at has no rows.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """How much groups of tokens influence all others, at each layer of one subject.
 
 Rows: PWCCA distances, one for each group, matching and layer; the usual representations carry the
-weights. Of a model from whose attention nothing can be hidden, no rows.
+weights. A model from whose attention no token can be hidden has no rows.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Whether one model finds the acceptable one of two sentences more probable, for pairs from a
 folder.
 
-Rows: by whom (the model, or 5-grams of the training text), phenomenon and set, see
+Rows: one for each reader (the model, or 5-grams of the training text), phenomenon and set, see
 `bottomup.measures.minimal_pairs.rows`. A model that predicts no tokens of what it reads has no
 rows.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def if_given(subjects: "Subjects") -> list[str]:
-    """What reads alone, if there are pairs."""
+    """The runs of `reading_alone`, if there are pairs."""
     return reading_alone(subjects) if subjects.study.measures.minimal_pairs.folder else []
 
 

@@ -1,7 +1,7 @@
 """The mutual information between tokens and their representations, at each layer of one run.
 
-Rows: for each layer and wanted label, one of the estimator clusters for each number of clusters and
-for each other number of tokens, if wanted one of the estimator scikit-learn, and one of the
+Rows, for each layer and label: one of the estimator clusters for each number of clusters and each
+other number of tokens; one of the estimator scikit-learn, if the config asks for it; and one of the
 estimator classifier, a lower bound on held-out occurrences only.
 """
 
@@ -95,7 +95,8 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
 
 
 def _ways(settings: Settings) -> list[tuple[int, int | None, str]]:
-    """By how many tokens, by how many clusters, and by which estimator; the one shown first."""
+    """The number of tokens, the number of clusters and the estimator of each estimate; the one
+    shown comes first."""
     n_tokens, n_clusters = settings.n_tokens, settings.n_clusters
     ways = [(n_tokens, n, "clusters") for n in (n_clusters, *settings.other_n_clusters)]
     ways += [(n, n_clusters, "clusters") for n in settings.other_n_tokens]

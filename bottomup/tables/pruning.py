@@ -1,6 +1,6 @@
 """How good a model with fewer heads is, and how many it has.
 
-Rows: one. Of a run, quality, parameters and size are those of the smaller model that computes the
+Rows: one. For a run, quality, parameters and size are those of the smaller model that computes the
 same. The quality of a checkpoint is the probability of the right token under its own objective,
 also if it translates: nothing is translated.
 """
@@ -35,7 +35,7 @@ TABLE = Table(
     judged=True,
 )
 Settings = Judging
-# Empty for what is not known.
+# Columns that are empty where they are not known.
 OTHERS = [
     *("bleu", "chrf", "test_loss_nats", "accuracy", "dev_loss_nats", "parameters", "megabytes")
 ]

@@ -1,7 +1,7 @@
 """How far apart two runs are, layer by layer, by PWCCA.
 
-Rows: one for each layer, variant and weighting view; x is the first run. The null of a kind is that
-of its layers together.
+Rows: one for each layer, variant and weighting view; x is the first run. The null of a variant and
+weighting view is that of its layers together.
 """
 
 from collections.abc import Iterator

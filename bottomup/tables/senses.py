@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def of_parallel_text(subjects: "Subjects") -> list[str]:
-    """All that is compared, by run; nothing of a text without translations."""
+    """The runs of all that is compared, if the text has translations; else none."""
     return looked_at(subjects) if len(subjects.study.corpus.languages) == 2 else []
 
 

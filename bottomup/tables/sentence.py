@@ -22,8 +22,8 @@ MOST = 40  # words that one can read beside a panel
 
 
 def first_of_all(subjects: "Subjects") -> list[str]:
-    """The first run of all that is looked at; none of a text in another language than the
-    sentence."""
+    """The first run of all that is looked at; none if the sentence is in another language than the
+    text."""
     study = subjects.study
     foreign = study.corpus.languages[0].partition("_")[0] != "en"
     if foreign and study.measures.sentence.text == ENGLISH:

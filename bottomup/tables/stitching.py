@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def predicting(subjects: "Subjects") -> list[str]:
-    """What the lens looks at, but what reads from the end: it must be given states that have seen
-    nothing before them."""
+    """The runs of the lens, without those that read from the end: they would need states that have
+    seen no earlier token, which `stitching` does not make."""
     runs = lens.predicting(subjects)
     return [run for run in runs if not subjects.from_end(names.objective_and_seed(run)[0])]
 

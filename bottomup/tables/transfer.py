@@ -1,10 +1,10 @@
 """What a subject knows of a task by its layers as they are, and what it learns if fine-tuned.
 
 Rows: for each task, one for each frozen layer and one fine-tuned, then one for each layer that
-fine-tuning moves, see `bottomup.measures.transfer.transfer`. What the task alone teaches is told by
-the rows of untrained models. The sentences of the tasks are those of the table `structural_probe`,
-if as many are asked for with the same seed; those for CKA are what other sentences the documents
-hold that test it.
+fine-tuning moves, see `bottomup.measures.transfer.transfer`. The rows of untrained models tell what
+the task alone teaches. The sentences of the tasks are those of the table `structural_probe`, if as
+many are asked for with the same seed; those for CKA are other sentences of the documents that test
+the task.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
 
-# Labels of words, and what a sentence is from.
+# Tasks about sentences; the others are about words.
 OF_SENTENCES = ("origin",)
 
 
 def if_asked(subjects: "Subjects") -> list[str]:
-    """All that is compared, by run, if there are tasks."""
+    """The runs of all that is compared, if there are tasks."""
     asked = subjects.study.measures.transfer.tasks
     return subjects.runs(subjects.looked_at) if asked else []
 

@@ -90,8 +90,11 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
 def losses_of(
     predictor: "Predictor", target: "TokenFile | None", seed: int
 ) -> "Callable[[TokenFile], np.ndarray]":
-    """The summed loss of each sentence and its number of predictions, `[n_sentences, 2]`, as a
-    function of the source side; target: what a translator is to write, whatever it reads."""
+    """A function from the source side of sentences to the summed loss of each, in nats, and its
+    number of predictions: `[n_sentences, 2]`.
+
+    target: what a translator is to write, whatever it reads.
+    """
     import numpy as np
     import torch
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def if_given(subjects: "Subjects") -> list[str]:
-    """All that is compared, by run, if there are examples."""
+    """The runs of all that is compared, if there are examples."""
     return looked_at(subjects) if subjects.study.measures.wordnet.folder else []
 
 
