@@ -54,8 +54,8 @@ def translate(
 
         parents, newest = flat // top.shape[-1], N_SPECIAL + word.flatten(1).gather(1, flat)
         # Log probabilities only fall, so the longest length gives the best score still possible.
-        hope = scores[:, 0] / penalty(max_length, length_penalty)
-        going = hope.cpu() > torch.tensor([best_score[s] for s in alive.tolist()])
+        reachable = scores[:, 0] / penalty(max_length, length_penalty)
+        going = reachable.cpu() > torch.tensor([best_score[s] for s in alive.tolist()])
         if not going.any():
             break
         rows = torch.arange(len(alive))[going].to(source.device)

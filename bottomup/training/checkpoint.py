@@ -288,7 +288,7 @@ def writing(what: str, folder: Path) -> Iterator[None]:
         remedy = (
             "free some space and run again"
             if FULL.search(str(error))
-            else "see to that, and run again"
+            else "mend that and run again"
         )
         raise UserError(f"{what} cannot be written: {error}; {kept}{remedy}") from error
 

@@ -154,7 +154,7 @@ def launch(main: Main, arguments: argparse.Namespace) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     processes = start_processes(
-        _one_of, (arguments.gpus, port, main, arguments), arguments.gpus, join=False
+        _run_rank, (arguments.gpus, port, main, arguments), arguments.gpus, join=False
     )
 
     def forward(number: int, frame: FrameType | None) -> None:
@@ -172,7 +172,10 @@ def launch(main: Main, arguments: argparse.Namespace) -> None:
         sys.exit(error.exit_code if error.exit_code > 0 else 128 - error.exit_code)
 
 
-def _one_of(number: int, count: int, port: int, main: Main, arguments: argparse.Namespace) -> None:
+def _run_rank(
+    number: int, count: int, port: int, main: Main, arguments: argparse.Namespace
+) -> None:
+    """The process of one rank."""
     ranks = {"RANK": number, "LOCAL_RANK": number, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count}
     address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     os.environ.update({name: str(value) for name, value in (ranks | address).items()})

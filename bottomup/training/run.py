@@ -134,9 +134,9 @@ def train(
     """
     if whole and settings.step is not None and (last := last_step(whole)) < settings.step:
         raise not_reached(settings.step, last)
-    cutting = {side: load_tokenizer(path) for side, path in tokenizers.items()}
-    vocab_sizes = {side: tokenizer.get_vocab_size() for side, tokenizer in cutting.items()}
-    objective = objectives.load(settings.module, settings.options, cutting["source"])
+    loaded = {side: load_tokenizer(path) for side, path in tokenizers.items()}
+    vocab_sizes = {side: tokenizer.get_vocab_size() for side, tokenizer in loaded.items()}
+    objective = objectives.load(settings.module, settings.options, loaded["source"])
     model_of = partial(initial_model, settings.model, seed=settings.seed, vocab_sizes=vocab_sizes)
     model = model_of(objective)
     places = given_heads(model, settings, *donor) if donor else []

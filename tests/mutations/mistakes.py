@@ -123,8 +123,8 @@ MISTAKES = [
         "beam_search.py",
         ("ended / penalty(length, length_penalty)", "ended"),
         (
-            "hope = scores[:, 0] / penalty(max_length, length_penalty)",
-            "hope = scores[:, 0] / penalty(1, length_penalty)",
+            "reachable = scores[:, 0] / penalty(max_length, length_penalty)",
+            "reachable = scores[:, 0] / penalty(1, length_penalty)",
         ),
         ("(before[..., None] + top)", "(scores[..., None] + top)"),
         ("if ended[row] > best_score[sentence]", "if ended[row] < best_score[sentence]"),
