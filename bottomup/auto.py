@@ -4,11 +4,11 @@
 >>> from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 >>> model = AutoModelForSeq2SeqLM.from_pretrained("results/default/runs/mt-1/model")
 
-AutoModel opens the encoder of any Transformer; AutoModelForCausalLM one whose positions see only
-what is before them, AutoModelForMaskedLM one without a decoder, AutoModelForSeq2SeqLM one with it.
-Sentences end with </s>, which the tokenizers add, and are padded on the right. No first token is
-fed: a language model predicts the second token from the first. The tokenizer of what a translation
-model writes is in its folder `target`.
+AutoModel opens the encoder of any run that is a Transformer, AutoModelForCausalLM a run with a
+causal mask, AutoModelForMaskedLM a run without a decoder, AutoModelForSeq2SeqLM a run with one.
+Sentences end with </s>, which the tokenizers add, and are padded on the right. There is no start
+token: a language model predicts the second token from the first. The folder `target` of a
+translation model has the tokenizer of the language that it writes.
 """
 
 from dataclasses import asdict
@@ -39,7 +39,7 @@ from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Decoder, Encoder, initialize
 
 SHAPE = asdict(TransformerConfig())
-# What the config.json of a run does not say of generating; as in our own search.
+# Options of generation, which a run's config.json lacks: those of our own beam search.
 GENERATING = {"eos_token_id": EOS, "pad_token_id": PAD, "suppress_tokens": [PAD, UNK, MASK]}
 
 
@@ -93,7 +93,7 @@ class Reader(Encoder):
         if (tokens[:, 1:] & ~tokens[:, :-1]).any():
             raise ValueError(
                 "a token after padding; allowed: padding on the right, as the tokenizer pads; to "
-                "go on with texts, generate from texts of one length"
+                "continue several texts, take texts of equal length"
             )
         if output_hidden_states is None:
             output_hidden_states = self.asked.output_hidden_states
@@ -122,7 +122,7 @@ class Base(PreTrainedModel):
         """What a model has beside the encoder."""
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Drawn above, or read from a file."""
+        """Nothing: `__init__` has drawn the weights, or they are read from a file."""
 
     def get_input_embeddings(self) -> nn.Module:
         return self.encoder.embedding.tokens
@@ -167,7 +167,7 @@ class Predicting(Base):
 
 
 class ForMaskedLM(Predicting):
-    """What the run predicts at a position: if trained by MLM, the token that is hidden there."""
+    """Predicts a token at each position: after training by MLM, the one that is masked there."""
 
 
 class ForCausalLM(Predicting, GenerationMixin):

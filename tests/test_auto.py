@@ -134,7 +134,7 @@ def test_padding_on_the_left_is_refused(run, mask):
 
 def test_going_on_with_texts_of_several_lengths_is_refused(run):
     opened = AutoModelForCausalLM.from_pretrained(run("lm")[1])
-    with pytest.raises(ValueError, match="generate from texts of one length"):
+    with pytest.raises(ValueError, match="take texts of equal length"):
         opened.generate(IDS, attention_mask=MASK, max_new_tokens=2)
 
 

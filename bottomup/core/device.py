@@ -12,17 +12,18 @@ def device() -> torch.device:
     """The device that BOTTOMUP_DEVICE names (cuda or cpu), else the first visible GPU, else the
     CPU.
 
-    On a GPU of CUDA, all that follows adds in one order, so that the same job gives the same bytes.
-    For mps, which has no float64, it is also the CPU; see `float32_device`.
+    On CUDA, PyTorch uses deterministic algorithms from then on, so that the same job gives the same
+    bytes. If BOTTOMUP_DEVICE is mps, which has no float64, the device is the CPU; see
+    `float32_device`.
 
-    Raises UserError if the device is not there.
+    Raises UserError if PyTorch does not find the device.
     """
     chosen = float32_device()
     return torch.device("cpu") if chosen.type == "mps" else chosen
 
 
 def float32_device() -> torch.device:
-    """As `device`, for work that needs no float64: also mps, if BOTTOMUP_DEVICE names it."""
+    """The device for work that needs no float64: as `device`, or mps if BOTTOMUP_DEVICE is mps."""
     available: dict[str, Callable[[], bool]] = {
         "cuda": torch.cuda.is_available,
         "mps": torch.backends.mps.is_available,
@@ -37,7 +38,7 @@ def float32_device() -> torch.device:
             "this machine; unset it, or set it to cpu"
         )
     if asked == "cuda":
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS varies
         torch.use_deterministic_algorithms(True)
     return torch.device(asked)
 

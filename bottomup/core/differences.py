@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-# The keys under which settings hold digests by file and versions by package, and digests of the
-# paths of a job's inputs.
+# Keys of settings. CODE has digests of code by file, and versions by package; INPUTS has digests of
+# the paths of a job's inputs.
 CODE, INPUTS = "code", "inputs"
 
 
@@ -16,7 +16,7 @@ def differences(before: dict, now: dict) -> list[str]:
     inputs_before, inputs_now = (settings.pop(INPUTS, None) or {} for settings in (before, now))
     phrases = [_change(*changed) for changed in _changed(before, now)]
     for name, old, new in _changed(code_before, code_now):
-        is_file = "." in name  # which no normal name of a package has
+        is_file = "." in name  # no normalized name of a package has a period
         phrases.append(f"code: {name}" if is_file else f"package: {_change(name, old, new)}")
     if names := [name for name, *_ in _changed(inputs_before, inputs_now)]:
         phrases.append(f"inputs: which {', '.join(names)}, or their order")

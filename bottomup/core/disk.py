@@ -2,7 +2,7 @@
 
 import re
 
-# The system's words when it cannot write, within any words of a library; numpy only gives counts.
+# What the system says when it cannot write. Libraries quote it; NumPy reports only counts of items.
 FULL = re.compile(
     r"No space left on device|Disk quota exceeded|File too large|\d+ requested and \d+ written"
 )

@@ -2,7 +2,7 @@
 
 import re
 
-# Of a web address, all after the protocol; and a user with a password before a host.
+# _ADDRESS: a web address after its protocol. _USER: user:password before the @ of a host.
 _ADDRESS = re.compile(r"(?<=://)[^\s\"]+")
 _USER = re.compile(r"(?<![\w/.*-])[\w.+-]+:[^\s@\"/]+@(?=[\w-]+[.\w-]*)")
 
@@ -10,7 +10,7 @@ _USER = re.compile(r"(?<![\w/.*-])[\w.+-]+:[^\s@\"/]+@(?=[\w-]+[.\w-]*)")
 class UserError(Exception):
     """Bad input: one line that says what was found, what is allowed, where, and what to do.
 
-    Secrets in web addresses are hidden, also in what other programs said.
+    Secrets in web addresses are hidden, also where the line quotes another program.
     """
 
     def __init__(self, message: object) -> None:

@@ -1,16 +1,15 @@
-"""Kinds of trunks, kinds of attention, kinds whose heads may go together, and objectives that look
+"""Kinds of trunks and of attention, which kinds are pruned together, and the objectives that look
 the same in every figure."""
 
 from itertools import combinations
 
-# Whether layers attend, with heads to look at and to prune; a trunk that does not attend has no
-# decoder either.
+# By trunk, whether its layers have attention heads. A trunk without attention has no decoder.
 TRUNKS = {"transformer": True, "lstm": False, "convolution": False}
-KINDS = ("encoder", "decoder", "cross")  # of the encoder, of the decoder, from decoder to encoder
-# Whose heads may go, by the name in the config.
+KINDS = ("encoder", "decoder", "cross")  # each to itself, and the decoder to the encoder
+# The kinds of attention whose heads a sweep may prune, by its name in the config.
 GATED = {"+".join(kinds): kinds for n in (1, 2) for kinds in combinations(KINDS, n)}
 GATED["all"] = KINDS
-# Others share what is spare, by their place in a study.
+# Objectives with a look of their own. Others get the spare looks, by their place in a study.
 WITH_A_LOOK = (
     *("mt", "lm", "mlm", "mt_noise", "lm_noise", "mlm_causal", "lm_bidirectional"),
     *("untrained", "untrained_causal", "untrained_backward"),

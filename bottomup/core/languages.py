@@ -1,11 +1,11 @@
-"""Codes of languages: one for each, that of two letters where there is one; and their scripts."""
+"""Codes of languages, one for each (of two letters where there is one), and their scripts."""
 
 from functools import cache
 
 
 def canonical(language: str) -> str:
     """The code by which a language is known here, with its region: zh for zho, chi and cmn."""
-    from langcodes import Language, standardize_tag  # a tenth of a second, where text is configured
+    from langcodes import Language, standardize_tag  # late: it takes a tenth of a second
 
     code, *region = language.split("_")
     known = Language.get(standardize_tag(code, macro=True)).language or code
@@ -23,7 +23,7 @@ def short(language: str) -> str:
 def script(language: str) -> str | None:
     """The script in which a language is most likely written (ISO 15924): Hans for zh, Hant for yue.
 
-    Without regard to its region.
+    A region in the code does not count.
     """
     from langcodes import Language
 

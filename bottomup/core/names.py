@@ -1,8 +1,8 @@
-"""Names in paths: of runs, pairs of runs, readings, and models with fewer heads. For each of these
-there is the pattern with Snakemake's wildcards, a function that makes it and one that reads it.
+"""Names in paths: of runs, readings, pairs of runs, and pruned models.
 
-A run is an objective, or a checkpoint, and a seed. `lm_half1` is an objective on half of the text,
-`lm_step128` an objective after 128 updates.
+For each kind of name there is a pattern with Snakemake's wildcards, a function that makes the name,
+and one that reads it. The name of a run is an objective or a checkpoint, and a seed. `lm_half1` is
+an objective on half of the text, `lm_step128` an objective after 128 updates.
 """
 
 import re
@@ -11,20 +11,20 @@ RUN = "{objective}-{seed}"
 READING = f"{RUN}.{{reading}}"
 PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = f"{RUN}.{{attention}}.{{method}}_{{penalty}}"
-# The files that tokenizers of transformers read, and those of a checkpoint that are fetched and
-# counted as its content.
+# The files that tokenizers of transformers read.
 OF_TOKENIZERS = (
     *("tokenizer.json", "special_tokens_map.json", "added_tokens.json", "tekken.json"),
     *("vocab*.json", "*_vocab.json", "word_*.json"),
     *("byte_maps.json", "emoji.json", "normalizer.json"),
     *("*.txt", "*.spm", "*.model", "*.codes", "*.bpe", "*.tiktoken", "*.tokenizer"),
 )
+# The files of a checkpoint that are fetched, and that results depend on.
 OF_CHECKPOINTS = ("*.json", "model*.safetensors", *OF_TOKENIZERS)
 # A model's weights, and the table of their files where they have several.
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
-# Names that a config may give. Snakemake takes what is repeated 20 times for a rule that calls
-# itself.
+# Names that a config may give. REPEATED excludes names in which a text repeats 20 times: Snakemake
+# takes them for a rule that calls itself.
 REPEATED = r"(?!.*?(.+)\1{19})"
 RESERVED = r"half[12]|step\d+|to_step|untrained"  # ends of names
 OBJECTIVE = rf"{REPEATED}(?!.*_({RESERVED})$|(input|estimators)$)[a-z][a-z0-9_]{{0,59}}"
@@ -36,6 +36,7 @@ AS_TRAINED = "as_trained"
 
 
 def run(objective: str, seed: int) -> str:
+    """`lm-1` for ("lm", 1)."""
     return f"{objective}-{seed}"
 
 
@@ -51,13 +52,13 @@ def pair(a: str, b: str) -> str:
 
 
 def runs_of(name: str) -> list[str]:
-    """The runs that a part of a table is about: both runs of a pair, or one under any reading."""
+    """The runs in the name of a part of a table: both runs of a pair, or the run of a reading."""
     return [part for part in name.split(".") if "-" in part]
 
 
 def pruned(run: str, attention: str, method: str, penalty: float) -> str:
-    """The name of a run whose heads of some attention a method pruned; method `none`: the run
-    itself."""
+    """`mt-1.all.gates_0.1` for run `mt-1` with heads of `all` attention pruned by `gates`; with the
+    method `none`, the run before pruning."""
     return f"{run}.{attention}.{method}_{plain(penalty)}"
 
 
@@ -101,6 +102,6 @@ def whole(name: str) -> str:
 
 
 def masked_for(drawn: str) -> str | None:
-    """The objective whose masks were drawn: `mlm` for `as_trained_mlm`; None for `plain`
-    (sub-words) and `words`, which all models read unchanged."""
+    """The objective whose masks the drawn occurrences have: `mlm` for `as_trained_mlm`; None for
+    `plain` (sub-words) and `words`, which all models read unchanged."""
     return drawn.removeprefix(f"{AS_TRAINED}_") if drawn.startswith(AS_TRAINED) else None

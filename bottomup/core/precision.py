@@ -6,14 +6,15 @@ import torch
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:
-    """Whether the device has instructions for it: Ampere and later; AVX-512 BF16 or AMX."""
+    """Whether hardware multiplies bfloat16: a GPU from Ampere on, a CPU's AVX-512 BF16 or AMX."""
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device) >= (8, 0)
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager:
-    """Matrix products in `precision`: "float32", "bfloat16", or "auto", the faster of the two.
+    """A context for matrix products in `precision`: "float32", "bfloat16", or "auto", which is
+    bfloat16 if the device `multiplies_bfloat16`.
 
     Weights, residual stream, normalization and loss stay in float32.
     """
@@ -22,5 +23,5 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager:
 
 
 def sums_dtype(device: torch.device) -> torch.dtype:
-    """The number format of sums of losses: float64, which MPS alone lacks."""
+    """The number format of sums of losses: float64, but float32 on MPS, which has no float64."""
     return torch.float32 if device.type == "mps" else torch.float64

@@ -58,15 +58,15 @@ def start(folder: Path) -> None:
     signal.set_wakeup_fd(hears)
     threading.Thread(target=_let_jobs_end_at, args=[heard, may_run], daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+        if signal.getsignal(number) != signal.SIG_IGN:  # which nohup sets
             signal.signal(number, signal.default_int_handler)
 
 
 def _let_jobs_end_at(heard: int, may_run: TextIO) -> None:
-    """At a signal, note it and free the first lock.
+    """Wait for a signal, then set `stopped` and free the first lock, so that the jobs end.
 
-    Not in its handler: Python calls that in its main thread, which sometimes keeps waiting for a
-    job if the signal came just as it began to wait.
+    The signal's handler cannot do this: Python calls it in the main thread, which sometimes keeps
+    waiting for a job if the signal came just as it began to wait.
     """
     os.read(heard, 1)
     stopped.set()
@@ -85,7 +85,7 @@ def _hold(may_run: TextIO, still_run: TextIO) -> None:
         # Leftover jobs end as soon as they get the first lock, and then share it.
         fcntl.flock(may_run, fcntl.LOCK_UN)
         if not waiting:
-            log.warning("waiting until the jobs of the Snakemake before have ended")
+            log.warning("waiting until the jobs of an earlier Snakemake have ended")
         waiting = True
         time.sleep(0.2)
 
@@ -106,7 +106,7 @@ def require_idle(folder: Path) -> None:
 
 
 def _take(file: TextIO, operation: int) -> bool:
-    """Take a lock unless others hold it in a way that excludes this; whether it was taken."""
+    """Try to take a lock, without waiting for others; whether it was taken."""
     try:
         fcntl.flock(file, operation | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -116,10 +116,10 @@ def _take(file: TextIO, operation: int) -> bool:
 
 @contextmanager
 def alone(lock: Path) -> Iterator[None]:
-    """A context in which no other process holds `lock`; it waits for one that does.
+    """A context in which no other process holds `lock`; entering waits for one that does.
 
-    Jobs on a cluster outlive a killed Snakemake; those of the next one must not train the same run
-    beside them.
+    Jobs on a cluster outlive a killed Snakemake; jobs of the next Snakemake must not train the same
+    run beside them.
 
     Raises UserError if the lock cannot be written.
     """
@@ -141,13 +141,13 @@ def alone(lock: Path) -> Iterator[None]:
 def _lock(path: Path) -> TextIO:
     """A file that stays locked while it is open; waits until nobody else holds it."""
     while True:
-        # Nothing is made through a link in its place.
+        # O_NOFOLLOW, so that a link at this path makes no file elsewhere.
         file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666), "w")
         try:
             if not _take(file, fcntl.LOCK_EX):
                 log.info(f"another job holds {path}: waiting until it ends")
                 fcntl.flock(file, fcntl.LOCK_EX)
-            # Its holder has deleted it; a third process may hold another file by now.
+            # The holder before us has deleted its file; a third process may have locked a new one.
             with suppress(FileNotFoundError):
                 if os.path.samestat(path.stat(), os.fstat(file.fileno())):
                     return file
@@ -167,7 +167,7 @@ def follow() -> None:
     """
     if FOLDER not in os.environ:
         return
-    # On a full disk, the rest of the log still fits into the block of this line.
+    # Written early: on a full disk, the rest of a short log still fits into the block of this line.
     log.info("process %d on %s", os.getpid(), os.uname().nodename)
     try:
         folder = Path(os.environ[FOLDER])

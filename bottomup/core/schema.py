@@ -25,7 +25,7 @@ WORDS = {
 }
 PATHS = {"file": "path of a file that exists", "dir": "path of a folder that exists"}
 MISSING = {"path_not_file": "file", "path_not_directory": "folder"}
-# What text looks like that fits a pattern.
+# By pattern, what text it allows.
 FORMS = {
     r"^[A-Za-z0-9][\w.-]{0,59}$": "of letters, digits and _ . - up to 60, such as default",
     r"^[a-z]{2,3}(_[A-Z]{2})?$": "a language code, such as en or pt_BR",
@@ -92,7 +92,7 @@ def _bounds(metadata: Sequence) -> Iterator[str]:
 
 
 def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of a model, by their names in the config; without those that another key fills."""
+    """The fields of a model by their names in the config, without those that another key fills."""
     return {
         field.alias or name: field
         for name, field in model.model_fields.items()
@@ -101,7 +101,7 @@ def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def section(annotation: Any) -> type[BaseModel] | None:
-    """The model of a key that holds a section, also of one that may be null; None of another."""
+    """The model of a key that holds a section, or a section or null; None for any other key."""
     union = get_origin(annotation) in (Union, types.UnionType)
     parts = get_args(annotation) if union else (annotation,)
     models = [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
@@ -109,7 +109,7 @@ def section(annotation: Any) -> type[BaseModel] | None:
 
 
 def extra(field: FieldInfo) -> dict[str, Any]:
-    """What a field says of itself beside what pydantic knows, as its `unit`."""
+    """What a field says beyond pydantic's own attributes, such as its `unit`."""
     return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
 
 
@@ -167,7 +167,8 @@ def _replace(value: Any, location: tuple, text: str) -> None:
 def validated(model: type[M], value: Any) -> M:
     """`value` as a `model`; neither "6" nor true counts as a number.
 
-    Going through JSON turns lists into tuples and text into paths, and nothing else.
+    Going through JSON turns lists into tuples and text into paths, and nothing else. Raises
+    pydantic's ValidationError.
     """
     return model.model_validate_json(json.dumps(value, default=str), strict=True)
 
@@ -185,7 +186,7 @@ def _line(model: type[BaseModel], problem: Mapping[str, Any], path: str) -> str:
     value = json.dumps(problem["input"], ensure_ascii=False, default=str)
     value = value if len(value) <= LONGEST else f"{value[:LONGEST]}..."
     if kind := MISSING.get(problem["type"]):
-        found_at = os.path.expanduser(problem["input"])  # as it is where there is no such home
+        found_at = os.path.expanduser(problem["input"])  # unchanged if there is no such home
         here = "" if os.path.isabs(found_at) else f" in {Path.cwd()}"
         expected = _allowed_at(model, problem["loc"])
         return f"{where}: found {value}, and there is no such {kind}{here}; allowed: {expected}"

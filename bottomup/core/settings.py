@@ -36,9 +36,9 @@ def unique(values: list) -> list:
 
 
 def rising(pairs: list[tuple]) -> list[tuple]:
-    """`pairs`, if both members rise from each to the next."""
+    """`pairs`, if both members rise from one pair to the next."""
     if any(a >= b for this, after in pairwise(pairs) for a, b in zip(this, after, strict=True)):
-        raise ValueError("allowed: pairs of which both members rise from each to the next")
+        raise ValueError("allowed: pairs whose members both rise from one pair to the next")
     return pairs
 
 
@@ -76,11 +76,11 @@ class Section(BaseModel):
 
 
 def expanded(path: object) -> object:
-    """A path with ~ and ~name as a shell reads them, if it may be looked for."""
+    """A path with ~ and ~name as a shell reads them, if the system can look for it."""
     if not isinstance(path, str):
         return path
     path = os.path.expanduser(path)
-    try:  # pathlib, which pydantic asks, passes on whatever else is wrong than that it is missing
+    try:  # pydantic says only that a path is missing, and lets other errors of the system through
         with suppress(FileNotFoundError, NotADirectoryError, ValueError):
             os.stat(path)
     except OSError as error:
@@ -236,7 +236,7 @@ class HeadsFrom(Section):
     frozen: bool = key("whether they stay as they are")
 
 
-GOLD = "gold"  # of Annotation.pipeline: a treebank's annotation
+GOLD = "gold"  # the value of Annotation.pipeline for a treebank's own annotation
 
 
 class Annotation(Section):
@@ -432,15 +432,15 @@ class Run(Section):
 
 
 class Trained(Run):
-    """A run, by a module of bottomup/objectives and its options; module None: a checkpoint, whose
-    folder says what it was trained for."""
+    """A run, with its module of bottomup/objectives and the module's options. The module is None
+    for a checkpoint, whose folder says what it was trained for."""
 
     module: str | None
     options: dict[str, Any]
 
 
 class Pruned(Section):
-    """The name of a run with fewer heads in tables, besides the name of the run."""
+    """What names a pruned run in tables, besides the name of the run."""
 
     attention: str
     method: str
@@ -457,8 +457,11 @@ class Translation(Section):
 
 
 class Scoring(Section):
-    """How quality is measured: a seed; for an objective that translates, how it does; for one with
-    the option `choose`, the share of tokens that it predicts."""
+    """How quality is measured.
+
+    translation: how an objective that translates does so; None for others. choose: the share of
+    tokens to predict, for an objective with this option; None for others.
+    """
 
     seed: int
     translation: Translation | None
@@ -474,10 +477,13 @@ class Label(Section):
 
 
 class Measured(Section):
-    """One part of a table: a module of bottomup/tables, and what its `TABLE` says of what it sees
-    and of heads; the columns that name what the part is about; what its rows depend on (`Settings`
-    of the module); and how views are seen, see `bottomup.views.seen.Seen`; unit: of an occurrence,
-    since only words can be unseen."""
+    """One part of a table.
+
+    table: a module of bottomup/tables. sees, of_heads: as its `TABLE` says. run: the columns that
+    name what the part is about. options: the values of the module's `Settings`. unit: what an
+    occurrence is, since a run can lack words, but no sub-words. reading, labels, null: see
+    `bottomup.views.seen.Seen`.
+    """
 
     table: str
     sees: Literal["views", "subjects"]

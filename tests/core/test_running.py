@@ -137,7 +137,7 @@ def test_the_next_one_waits_for_jobs_that_are_about_to_end(snakemake, job):
     second = snakemake()
     assert started.wait(0.5) == 75
     second.kill()
-    assert "waiting until the jobs of the Snakemake before have ended" in second.stderr.read()
+    assert "waiting until the jobs of an earlier Snakemake have ended" in second.stderr.read()
 
 
 def test_the_next_one_waits_for_one_that_cleans_up_after_its_jobs(snakemake, job):

@@ -258,7 +258,7 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
         (
             "training__short_first",
             [[15, 0.5], [30, 0.2]],
-            "training.short_first: found [[15, 0.5], [30, 0.2]]; allowed: pairs of which both ",
+            "training.short_first: found [[15, 0.5], [30, 0.2]]; allowed: pairs whose members both",
         ),
         (
             "objectives__lm",

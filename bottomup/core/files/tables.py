@@ -11,8 +11,8 @@ import pandas as pd
 from bottomup.core.errors import UserError
 from bottomup.core.files import damaged, opening
 
-# A column of every table of estimates, and the end of some: the values without each block of
-# documents, `[n_blocks]`.
+# The column of every table of estimates with the values without each block of documents,
+# `[n_blocks]`. Names of further such columns end in it.
 WITHOUT = "without"
 READERS = {
     ".csv": pd.read_csv,
@@ -35,8 +35,9 @@ def read_table(path: Path | str, **options) -> pd.DataFrame:
 
 
 def read_beside(first: Path | str, *others: Path | str, **options) -> pd.DataFrame:
-    """The columns of tables in files, which have a row for the same things; options of pandas'
-    reader are for the first.
+    """Tables in files, side by side: row i of each is about the same thing.
+
+    options: of pandas' reader, for the first table.
 
     Raises UserError if one is damaged, or has another number of rows than the first.
     """
@@ -48,10 +49,10 @@ def read_beside(first: Path | str, *others: Path | str, **options) -> pd.DataFra
 
 
 def below(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Parts of one table, of which there is at least one, one below the other.
+    """Parts of one table, at least one, below each other.
 
-    Parts without rows do not count, since their columns have no type: a model without heads has
-    none in a table of heads.
+    Parts without rows are left out, since their columns have no type. In a table of heads, the part
+    of a model without heads is one.
     """
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
@@ -59,8 +60,8 @@ def below(parts: list[pd.DataFrame]) -> pd.DataFrame:
 def write_table(table: pd.DataFrame, path: Path | str) -> None:
     """Write a table, without its index, as .csv or .parquet; UserError if a number is infinite.
 
-    An empty value is NaN. Infinity is never measured: it is a division by zero, or a run that has
-    diverged, and whatever reads it would be wrong or end.
+    A missing value is NaN. Infinity is no measurement: it comes from a division by zero or from a
+    run that has diverged, and what reads it would be wrong or fail.
     """
     path = Path(path)
     if where := _infinite(table):

@@ -19,8 +19,13 @@ def load_weights(path: Path) -> dict[str, Tensor]:
 
 
 def load_into(model: nn.Module, path: Path, form: str = "those of its model") -> None:
-    """Give `model` the weights in a file; UserError, and no change, unless they are finite and of
-    exactly its names, shapes and types. form: what the weights are not, then."""
+    """Load the weights in a file into `model`.
+
+    form: what the weights must be, for the error.
+
+    Raises UserError, and leaves the model as it is, unless the weights are finite and have exactly
+    its names, shapes and types.
+    """
     tensors = load_weights(path)
     expected, loaded = (
         {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
@@ -34,8 +39,10 @@ def load_into(model: nn.Module, path: Path, form: str = "those of its model") ->
 def save_weights(
     tensors: Mapping[str, Tensor], path: Path, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write tensors by name, and text about them, to a file that others may read if the umask says
-    so; safetensors leaves it to its owner."""
+    """Write tensors by name, and text about them, to a file with the permissions of the umask.
+
+    safetensors itself lets only the owner read its files.
+    """
     save_file(dict(tensors), path, None if metadata is None else dict(metadata))
     by_umask(path)
 
