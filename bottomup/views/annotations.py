@@ -1,4 +1,4 @@
-"""The annotation of the occurrences: each has that of the word it belongs to."""
+"""The annotation of occurrences: each gets that of the word to which it belongs."""
 
 import numpy as np
 import pandas as pd
@@ -15,13 +15,12 @@ def annotations(
     """A row for each occurrence of `table`, in its order.
 
     table, text: those of a reading (see `occurrences.Reading`). annotation: the words of the split
-    that the reading was drawn from, as scripts/annotate_words.py writes them; None if nothing is
-    known of them.
+    that the reading was drawn from, as scripts/annotate_words.py writes them; None without one.
 
     Columns: word (index in its sentence); last_subword (whether the occurrence ends its word; that
-    occurrence stands for the word, since an LM has read the whole word only there); and, as far as
-    they are known, tag, relation, ccg, ccg_left, ccg_right and ccg_source, which all sub-words of a
-    word share.
+    occurrence stands for the word, since an LM has read the whole word only there); and those of
+    tag, relation, ccg, ccg_left, ccg_right and ccg_source that the annotation has. All sub-words of
+    a word share these.
 
     Raises UserError if the annotation lacks a word.
     """

@@ -13,7 +13,8 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
 
-# The share of a neuron's variance that the number format of the views may take without a word.
+# The share of a neuron's variance that rounding to the views' number format may lose without a
+# warning.
 LOSS = 0.01
 
 log = logging.getLogger(__name__)
@@ -30,10 +31,13 @@ def extract(
 ) -> None:
     """Write the representations of the table's occurrences, `[layers + 1, n, d_model]`.
 
-    text: as the subject reads it. table: rows in text order, with `text` and `position`, which is
-    below 0 for an occurrence that the subject does not see; its representations are NaN. If an
-    occurrence is a mean of tokens, these go from `first` to `position`. file: .npy. dtype:
-    "float16" or "float32". batch_tokens: padded tokens to encode at once.
+    text: as the subject reads it. table: rows in text order, with columns `text` and `position`. An
+    occurrence with a position below 0 is one that the subject does not see; its representations are
+    NaN. If there is a column `first`, an occurrence is the mean of the tokens from `first` to
+    `position`. file: .npy. dtype: "float16" or "float32". batch_tokens: padded tokens to encode at
+    once.
+
+    Raises UserError if a representation is not finite in `dtype`, and OSError if the disk is full.
     """
     shape = (subject.layers + 1, len(table), subject.d_model)
     views = np.lib.format.open_memmap(file, "w+", dtype, shape)
@@ -52,7 +56,7 @@ def extract(
         for view, states, of_layer in zip(views, hidden_states, lost, strict=True):
             places = row_in_batch, firsts[rows], positions[rows]
             exact = means(states.cpu().numpy(), *places)
-            with np.errstate(over="ignore"):  # `check_finite` tells of it
+            with np.errstate(over="ignore"):  # for `check_finite`
                 view[rows] = exact
             seen = positions[rows] >= 0
             of_layer.add(exact[seen], view[rows[seen]])
@@ -66,7 +70,7 @@ def extract(
 def reserve(file: Path) -> None:
     """Reserve a file's space on the disk; raises OSError if there is too little.
 
-    Otherwise the first page of a memory map without space would kill the program silently.
+    Without this, the program would be killed silently when a page of the memory map finds no space.
     """
     if not hasattr(os, "posix_fallocate"):  # as on macOS
         return
@@ -80,9 +84,10 @@ def reserve(file: Path) -> None:
 def means(
     states: np.ndarray, sentences: np.ndarray, firsts: np.ndarray, lasts: np.ndarray
 ) -> np.ndarray:
-    """The mean over the tokens from each of `firsts` to its `lasts`, in their `sentences`, `[n]`.
+    """The mean of the states of tokens `firsts[i]` to `lasts[i]` of sentence `sentences[i]`.
 
-    states: `[batch, length, d_model]`. Returns `[n, d_model]`; one token keeps its own bits.
+    states: `[batch, length, d_model]`; the others `[n]`. Returns `[n, d_model]`. The mean of one
+    token has the same bits as its state.
     """
     lengths = lasts - firsts + 1
     starts = np.cumsum(lengths) - lengths
@@ -95,10 +100,10 @@ def means(
 
 
 class Lost:
-    """How much of what its neurons say a layer loses to the number format of the views.
+    """How much of the variance of a layer's neurons is lost to the number format of the views.
 
-    float16 has 11 digits in base 2, and none below 6e-8. So a neuron that varies little about a
-    large mean, or is tiny, may be lost.
+    float16 has 11 binary digits and no number below 6e-8. So a neuron that varies little about a
+    large mean, or that is tiny, may be lost.
     """
 
     def __init__(self, d_model: int):
@@ -106,7 +111,7 @@ class Lost:
         self.sums, self.squares, self.errors = np.zeros((3, d_model))
 
     def add(self, exact: np.ndarray, written: np.ndarray) -> None:
-        """Count rows as they are, and as they were written: `[n, d_model]`."""
+        """Add rows, exact and as they were written, both `[n, d_model]`."""
         if not len(exact):
             return
         if self.center is None:

@@ -12,11 +12,11 @@ from bottomup.core.files.arrays import load_array
 def load(path: Path | str, n_occurrences: int, unit: str = "subword") -> np.ndarray:
     """The views in a file, memory-mapped: `[layers + 1, n_occurrences, d_model]`, layer 0 first.
 
-    unit: of an occurrence, "subword" or "word". A word that the run does not see is NaN in all
-    layers; each sub-word is seen.
+    unit: what an occurrence is, "subword" or "word". Words that the run does not see are NaN in all
+    layers; it sees all sub-words.
 
-    Raises UserError if they do not have one row for each occurrence, or a row that is not finite
-    and no unseen word.
+    Raises UserError if there is not one row for each occurrence, or if a row is neither finite nor
+    an unseen word.
     """
     views = load_array(path, mapped=True)
     if views.ndim != 3 or views.dtype.kind != "f":
@@ -42,6 +42,6 @@ def _check_finite(path: Path | str, views: np.ndarray, unit: str) -> None:
         raise UserError(
             f"{path} holds NaN or infinity at {broken.any(axis=0).sum()} of {broken.shape[1]} "
             f"occurrences, first in row {row} at layers {layers}; allowed: finite numbers"
-            f"{', or NaN in all of a word that is not seen' if unit == 'word' else ''}; "
-            f"extract the views again; if they are so again, the run has diverged"
+            f"{', or NaN in all layers of a word that is not seen' if unit == 'word' else ''}; "
+            f"extract the views again; if that changes nothing, the run has diverged"
         )

@@ -10,7 +10,7 @@ from torch import Tensor
 from bottomup.core.errors import UserError
 from bottomup.views.values import require_same_rows, shaped
 
-# The share of a neuron's scatter that float64 may make of nothing, when scatters are subtracted.
+# The rounding error of subtracted scatters in float64, as a share of the neuron's scatter before.
 ROUNDING = 1e-13
 
 
@@ -105,10 +105,10 @@ class Moments:
             self._add(other.n, other.mean.to(self.mean), other.scatter.to(self.scatter))
 
     def without(self, part: "Moments") -> "Moments":
-        """The moments of the rows that are left when some go: `merge` undone, to rounding.
+        """The moments of the rows that are left when some are removed: `merge` undone, to rounding.
 
-        A neuron that varies in the rows that go, and hardly in those that are left, keeps as many
-        digits fewer as its variance falls by. Where that is all digits, it is constant.
+        If a neuron's variance falls by n digits, n digits of the result are lost. If none are left,
+        the neuron counts as constant.
 
         Parameters
         ----------
@@ -145,12 +145,12 @@ class Moments:
         return swapped
 
     def crossed(self, xy: np.ndarray) -> "Moments":
-        """The moments of views as these with another covariance of x and y, as of permuted rows.
+        """These moments with another cross-covariance, such as that of permuted rows.
 
         Parameters
         ----------
         xy : ndarray of shape (d_x, d_y)
-            Their covariance, divided by `n`.
+            The cross-covariance, divided by `n`.
 
         Returns
         -------
@@ -214,8 +214,10 @@ def merged(parts: Sequence[Moments]) -> Moments:
 
 
 def without_rounding(left: Tensor, whole: Tensor) -> None:
-    """Set to 0 what is left of a neuron if nothing but the rounding of `whole` is: both scatters
-    `[d, d]`."""
+    """Set the scatter `left` of a neuron to 0 if it is only the rounding of `whole`.
+
+    Both `[d, d]`; `left` is changed.
+    """
     constant = left.diagonal() <= ROUNDING * whole.diagonal()
     left[constant] = 0
     left[:, constant] = 0
@@ -227,7 +229,7 @@ def _gram(rows: Tensor) -> Tensor:
         return rows.T @ rows
     # NumPy sees that the product is symmetric and computes half of it, which PyTorch does not.
     columns = rows.numpy()
-    with np.errstate(invalid="ignore"):  # whoever asks for a distance is told of NaN
+    with np.errstate(invalid="ignore"):  # distances raise an error for NaN
         return torch.from_numpy(columns.T @ columns)
 
 

@@ -17,14 +17,15 @@ from bottomup.views.files import load
 class Seen:
     """What was seen of one run, or of two runs on the same occurrences.
 
-    occurrences: a row each, with the columns of their annotation if the table reads it.
-    views: `[layers + 1, n_occurrences, d_model]`, layer 0 first; others: those of the second run.
+    occurrences: a row for each, with the columns of the annotation if the table reads it.
+    views: `[layers + 1, n_occurrences, d_model]`, layer 0 first.
+    others: the views of the second run.
     frequencies: of tokens, if the table reads them.
     translations: of words of the text, if the table reads them.
     reading: how the text was fed.
-    labels: which tokens information is about, and at which positions.
-    null: which rows are permuted, for a table that compares its values with those of permuted rows.
-    masked: the same under the reading as_trained, if the table reads it and the run has it.
+    labels: the tokens that information is measured about, and at which positions.
+    null: how rows are permuted, for a table that compares its values with those of permuted rows.
+    masked: the same run in the reading as_trained, if the table reads it and the run has it.
     """
 
     occurrences: pd.DataFrame
@@ -49,17 +50,19 @@ class Seen:
         return self.occurrences["block"].to_numpy()
 
     def pairs_of_layers(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """The number and view of each layer, and the view of the second run at the same share of
-        its depth, the upper of two as near: layer n if both have equally many layers."""
-        assert self.others is not None  # or the table is not about pairs
+        """The number and view of each layer, and the view of the second run at the same relative
+        depth: the same layer, if both have equally many. Of two equally near layers, the upper."""
+        assert self.others is not None  # only tables of pairs ask for pairs
         depth, other_depth = len(self.views) - 1, len(self.others) - 1
         for layer, view in enumerate(self.views):
             yield layer, view, self.others[(2 * layer * other_depth + depth) // (2 * depth)]
 
 
 def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
-    """What is in these files, by the names that a table reads; occurrences that a run does not see
-    are left out."""
+    """What a table sees: the content of these files, by their names in `Table.reads`.
+
+    Occurrences that a run does not see are left out.
+    """
     beside = files["occurrences"] + files.get("annotations", [])
     occurrences, [views, *others] = _read(files["views"], beside, measured.unit)
     masked, frequencies, translations = None, None, None
@@ -95,8 +98,11 @@ def _read(
 def seen_by_all(
     occurrences: pd.DataFrame, views: list[np.ndarray]
 ) -> tuple[pd.DataFrame, list[np.ndarray]]:
-    """The occurrences that all of these views `[layers + 1, n_occurrences, d_model]` have, and the
-    views at these rows; unchanged if these are all."""
+    """The occurrences that no run lacks, and the views at these rows.
+
+    views: `[layers + 1, n_occurrences, d_model]` of each run. Both stay as they are if no run lacks
+    any.
+    """
     missing = np.any([np.isnan(view[0, :, 0]) for view in views], axis=0)
     if not missing.any():
         return occurrences, views

@@ -15,14 +15,14 @@ from bottomup.core.errors import UserError
 
 # A variance of at most this share of the squared mean is a constant's rounding error in float64.
 CONSTANT = 1e-24
-# Rows in float64 at once.
+# Rows to convert to float64 at once.
 BLOCK_ROWS = 8192
 
 
 def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
     """The view as an array, if it can be measured; a memory map stays one.
 
-    measure: what needs it, for errors. columns: what else belongs to each of its rows.
+    measure: what needs the view, for errors. columns: further values, one for each row.
 
     Raises UserError unless the view is a matrix of finite real numbers with at least one row, and
     each column has one value for each row.
@@ -83,8 +83,8 @@ def blocks_of(rows: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def deviations(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """The standard deviation of each neuron, `[d]`; infinity for one that is constant, so that
-    divided by it, it is 0."""
+    """The standard deviation of each neuron, `[d]`; infinity for a constant neuron, so that the
+    neuron divided by it is 0."""
     varies = variance > CONSTANT * np.square(mean)
     return np.sqrt(np.where(varies, variance, np.inf))
 
@@ -113,8 +113,8 @@ def mean_and_deviation(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def standardized(view: np.ndarray, of: np.ndarray | slice = slice(None)) -> np.ndarray:
     """The view with neurons of mean 0 and standard deviation 1 over the rows `of`: float32.
 
-    Shift and scale of a neuron change nothing but its rounding. A neuron that is constant over
-    these rows is 0 everywhere.
+    Shifting or scaling a neuron changes only the rounding of the result. A neuron that is constant
+    over the rows `of` is 0 everywhere.
     """
     mean, deviation = mean_and_deviation(view[of])
     standard = np.empty(view.shape, dtype=np.float32)
@@ -124,10 +124,11 @@ def standardized(view: np.ndarray, of: np.ndarray | slice = slice(None)) -> np.n
 
 
 def in_float32(view: np.ndarray) -> np.ndarray:
-    """float32 rows whose distances are those of the view, times one power of two.
+    """The view in float32, scaled by a power of two, with the same ratios of distances.
 
     The largest number is then of order 1, so that no square of a distance is too large or too
-    small. What float32 does not hold is centered first, or a large mean would cost digits.
+    small. Numbers of more digits than float32 are centered before they are rounded, since a large
+    mean would cost digits.
     """
     exact = np.can_cast(view.dtype, np.float32)
     rows = view.astype(np.float32 if exact else np.float64)
