@@ -42,9 +42,9 @@ BROKEN = (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError, ta
 _AR_MAGIC = b"!<arch>\n"
 _AR_HEADER = re.compile(rb".{48}(\d{1,10}) *`\n", re.DOTALL)
 
-# Text gets at most 10 times smaller; a bomb, a thousand times and more.
+# Compression makes text at most 10 times smaller, and a bomb 1,000 times or more.
 MAX_RATIO = 200
-FREE_BYTES = 2**26  # before the ratio counts
+FREE_BYTES = 2**26  # unpacked bytes up to which no ratio is checked
 MAX_MEMBER_BYTES = 2**28
 MAX_HEADER_BYTES = 2**13
 _PIECE_BYTES = 2**12
@@ -109,13 +109,13 @@ class _Unpacked(io.RawIOBase):
 def members(
     stream: BufferedIOBase, wanted: re.Pattern, name: str, packages: bool = True
 ) -> Iterator[tuple[str, bytes]]:
-    """Paths and contents of the files in an archive whose path contains the pattern `wanted`.
+    """Paths and contents of the files in an archive whose path matches `wanted` at some place.
 
     The archive is a Debian package or a tar archive (plain, gzip, bzip2, xz or zstd). With
     `packages`, Debian packages inside it are read, too. Errors call it `name`.
 
-    Raises UserError if the archive is damaged or unpacks to more than text does, or if the path of
-    such a file, or a link of that name, leaves the archive's folder.
+    Raises UserError if the archive is damaged or unpacks to more than text does, or if a wanted
+    path, or the link at a wanted path, leads out of the archive's folder.
     """
     try:
         head = stream.read(len(_AR_MAGIC))
@@ -144,7 +144,7 @@ def members(
 
 
 class _Header(tarfile.TarInfo):
-    """A header of a tar archive. A damaged or missing header is not the end of the archive."""
+    """A header of a tar archive. A damaged or missing one is an error, not the archive's end."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_Header":
@@ -165,7 +165,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
             f"{member.name} has {member.size} bytes, and at most {MAX_MEMBER_BYTES} are read"
         )
     file = archive.extractfile(member)
-    assert file is not None  # which is for what is no file
+    assert file is not None  # None would be for what is no file
     return file.read()
 
 
@@ -183,6 +183,7 @@ def _package_data(stream: BufferedIOBase) -> BufferedIOBase:
 
 
 def _refuse_escape(member: tarfile.TarInfo, name: str) -> None:
+    """Raise UserError if a member's path or link leads out of the folder of the archive `name`."""
     paths = [member.name]
     if member.issym():
         paths.append(posixpath.join(posixpath.dirname(member.name), member.linkname))

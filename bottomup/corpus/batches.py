@@ -128,10 +128,10 @@ def epoch(
 def forever(
     text: Text, batch_tokens: int, seed: int, short_first: Sequence[tuple[int, float]] = ()
 ) -> Iterator[np.ndarray]:
-    """Batches, epoch after epoch. They are only ordered, so skipping many costs little.
+    """Batches, epoch after epoch, without end. They hold numbers of sentences: skipping is cheap.
 
-    short_first: lengths, each with a number of source tokens: until so many are read, all batches
-    are of sentences of at most that length; after the last, of all sentences.
+    short_first: pairs of a length and a number of source tokens. Until that many tokens are read,
+    batches have only sentences of at most that length; after the last pair, all sentences.
 
     Raises UserError if the longest sentence does not fit into a batch, or none is short enough.
     """
@@ -139,7 +139,7 @@ def forever(
     if longest > batch_tokens:
         raise UserError(
             f"a sentence of {longest} tokens does not fit into a batch of {batch_tokens}; "
-            "raise training.batch_tokens (to prune heads, that of pruning.training) or lower "
+            "raise training.batch_tokens (in pruning.training, to prune heads) or lower "
             "corpus.cleaning.max_words"
         )
     if any(length < shortest for length, _ in short_first):

@@ -1,4 +1,4 @@
-"""Blocks of documents; every interval on held-out text leaves out one block at a time.
+"""Blocks of documents for the jackknife: intervals on held-out text leave out a block at a time.
 
 Sentences of one document depend on each other; documents hardly do. Leaving out blocks instead of
 single documents costs the same however many documents there are.

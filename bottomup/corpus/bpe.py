@@ -34,12 +34,12 @@ from bottomup.corpus.specials import EOS, SPECIALS, UNK
 
 # Marks the start of the first sub-word of a word.
 WORD_START = "▁"
-# After a letter, and before none, whatever marks and apostrophes are between (Unicode, 3.13).
+# A sigma after a letter and before none; marks and apostrophes may be between (Unicode, 3.13).
 FINAL_SIGMA = r"(?<=[\p{L}\p{M}]|\p{L}['’.:·])Σ(?![\p{M}'’.:·]*\p{L})"
-# What Unicode's words have inside (UAX #29): joiners and other unseen signs, beside marks, but not
-# those of `segmentation`; signs of Armenian and Hebrew that stand for sounds or stress; and signs
-# between letters, of which the middle dot also multiplies and quotes also quote, outside the
-# languages and the script that write words with them.
+# Characters inside words (Unicode, UAX #29). MARKS: combining marks, and format characters such as
+# joiners, without the mark of `segmentation`. LETTERS: also signs of Armenian and Hebrew for sounds
+# or stress. SIGNS stand between letters. So do DOT and QUOTES, but only in the languages or script
+# that write words with them: elsewhere a dot multiplies and quotes quote.
 MARKS = rf"\p{{M}}[\p{{Cf}}&&[^{MARK}]]"
 LETTERS = rf"\p{{L}}՚՛՜՞׳{MARKS}"
 SIGNS, DOT, DOTTED_LANGUAGES = "״՟‧", "·", frozenset(["ca", "oc"])
@@ -95,7 +95,7 @@ def _train(
     tokenizer.normalizer = normalizers.Sequence(
         [
             normalizers.NFC(),
-            # Python and readers write the last sigma of a word in another way, Rust does not.
+            # Python lowers the last sigma of a word to ς, as readers expect; Rust does not.
             *([normalizers.Replace(Regex(FINAL_SIGMA), "ς")] if lowercase and spaces else []),
             *([normalizers.Lowercase()] if lowercase else []),
             normalizers.Replace(WORD_START, "_"),

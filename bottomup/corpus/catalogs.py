@@ -1,8 +1,8 @@
 """Messages of programs and their translations: catalogs of GNU gettext, and the text of a message.
 
-A catalog is a file .mo: a header of seven numbers, two tables of lengths and places, of the English
-messages and of their translations, and the strings (gettext's manual, "The Format of GNU MO
-Files"). Python's own reader lets go of English plurals and of the messages as a whole.
+A catalog is a .mo file. It has a header of seven numbers; two tables of lengths and places, one for
+the English messages and one for their translations; and the strings (gettext's manual, "The Format
+of GNU MO Files"). Python's own reader drops English plurals and does not list the messages.
 """
 
 import html
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from bottomup.corpus import sentences
 
-# How numbers are packed, by the first bytes.
+# The order of bytes in numbers, by the first four bytes.
 _ORDERS = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
 
@@ -68,11 +68,11 @@ _EMPTY_LINES = re.compile(r"\n\s*\n")
 
 
 def pairs(source: str, target: str) -> list[tuple[str, str]]:
-    """The sentences of a message in pairs with those of its translation, without markup and the
-    marks of keys.
+    """The sentences of a message, paired with those of its translation, without markup and the
+    marks of access keys.
 
-    None, if lines are laid out by blanks, as in tables of options; if the sides do not have the
-    same placeholders, in whatever order; or if they do not have equally many paragraphs.
+    Empty if lines are laid out by blanks, as in tables of options; if the sides do not have the
+    same placeholders, in any order; or if they do not have equally many paragraphs.
     """
     if _LAYOUT.search(source) or placeholders(source) != placeholders(target):
         return []
@@ -89,19 +89,19 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def placeholders(text: str) -> list[str]:
-    """What a program fills in, sorted, without the number of the argument: %s of %2$s."""
+    """The placeholders of a text, sorted, without numbers of arguments: %s for %2$s."""
     return sorted(_PLACE.sub("", placeholder) for placeholder in _PLACEHOLDER.findall(text))
 
 
-# Before the letter that is underlined in menus: _File, &File, ~File; in Chinese (_F).
+# The mark of an access key, the letter that menus underline: _File, &File, ~File; in Chinese (_F).
 _KEY = re.compile(r"\([_&~]\w\)|[_&~](?=\w)")
 
 
 def without_keys(source: str, target: str) -> tuple[str, str]:
-    """Both sides without the mark of the key for a menu or button.
+    """Both sides without the mark of an access key.
 
-    It is the only mark on either side, and of one kind. One in a word that both sides have is not
-    for a key, as in AT&T and file_name.
+    They stay as they are unless each has exactly one mark, of the same kind, and no word that both
+    have holds it: the marks in AT&T and file_name are not for keys.
     """
     marks = _KEY.findall(source), _KEY.findall(target)
     if [len(side) for side in marks] != [1, 1] or marks[0][0].strip("()")[0] not in marks[1][0]:
@@ -120,10 +120,10 @@ _ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d+|#x[\da-fA-F]+);")
 
 
 def unmarked(text: str) -> str:
-    """The text without tags of markup, which end somewhere, and with characters for entities;
-    paragraphs and items of lists stand between empty lines.
+    """The text without tags, and with characters for entities; paragraphs and items of lists stand
+    between empty lines.
 
-    What stands for something, as in `open <file>`, stays.
+    Only tags that are closed somewhere, or need no end, are markup. `open <file>` stays.
     """
     ended = {tag["name"] for tag in _TAG.finditer(text) if tag["end"] or tag["empty"]}
 

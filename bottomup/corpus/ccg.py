@@ -47,7 +47,7 @@ from bottomup.core.errors import UserError
 
 PUNCTUATION = {tag: tag for tag in (",", ".", ":", "``", "''")}
 PUNCTUATION |= {"-LRB-": "LRB", "-RRB-": "RRB", "HYPH": ":", "NFP": ":"}
-# Taggers easily take verbs in -s without a subject for plurals.
+# NNS is here because taggers often take a verb in -s without a subject for a plural noun.
 FEATURES = dict.fromkeys(["MD", "VBZ", "VBP", "VBD", "NNS"], "dcl")
 FEATURES |= {"VB": "b", "VBG": "ng", "TO": "to", "JJ": "adj", "JJR": "adj", "JJS": "adj"}
 ADVERBIAL_TAGS = frozenset(["IN", "TO", "RB", "RBR", "RBS", "RP", "UH", "WRB"])
@@ -174,8 +174,9 @@ def _functor(result: str, slash: str, argument: str) -> str:
 class _Tree:
     """A dependency tree that gives the categories of its words.
 
-    A category is a result with complements as its arguments. `relations` and `heads` are those of
-    the first word of a coordination, which is at `places`; `own` are a word's own relations.
+    A category is a result with complements as its arguments. For each word, `places` has the first
+    word of its coordination (itself outside of one), and `relations` and `heads` are those of that
+    first word; `own` has the word's own relation. `wh` has the wh-words, by the verb of the clause.
     """
 
     def __init__(
@@ -246,8 +247,8 @@ class _Tree:
         return "pronoun" if tag in PRONOUN_TAGS else "noun"
 
     def _is_verb(self, i: int) -> bool:
-        """Whether it is tagged as a verb or has what only verbs have; "the following" is not
-        one."""
+        """Whether a word is tagged as a verb, or has a subject, auxiliary or object; with a
+        determiner, as in "the following", it is none."""
         tagged = self.tags[i] == "MD" or self.tags[i].startswith("VB")
         verbal = tagged or self._child(i, SUBJECTS | AUXILIARIES | {"dobj"}) is not None
         return verbal and self._child(i, {"det"}) is None
@@ -327,7 +328,7 @@ class _Tree:
     # Verbs
 
     def _verbs(self, verb: int) -> list[int]:
-        """The verb after its auxiliaries."""
+        """The chain of a verb: its auxiliaries, then the verb."""
         return [*(c for c in self.children[verb] if self.own[c] in AUXILIARIES), verb]
 
     def _subject(self, verb: int) -> int | None:
@@ -349,14 +350,14 @@ class _Tree:
         return subject is not None and subject > self._verbs(verb)[0]
 
     def _feature(self, verbs: list[int], k: int) -> str:
-        """The feature of the k-th of a chain of verbs."""
+        """The feature of the k-th verb of a chain."""
         if self.tags[verbs[k]] == "VBN":
             passive = verbs[k] == verbs[-1] and (k == 0 or self.own[verbs[k - 1]] == "auxpass")
             return "pss" if passive else "pt"
         return FEATURES.get(self.tags[verbs[k]], "b")
 
     def _verb_phrase(self, verbs: list[int], k: int) -> str:
-        """What the k-th of a chain of verbs is with all that follows it, without the subject."""
+        """The category of the verb phrase that begins at the k-th verb of a chain."""
         subject = self._subject(verbs[-1])
         expected = "NP" if subject is None else self._nominal(subject)
         return rf"S[{self._feature(verbs, k)}]\{expected}"
@@ -367,7 +368,7 @@ class _Tree:
         return "S[q]" if first_of_question else self._verb_phrase(verbs, k)
 
     def _chain(self, i: int) -> tuple[list[int], int]:
-        """The verb of `i`, auxiliary or not, after its auxiliaries, and the place of `i`."""
+        """The chain of verbs that `i`, a verb or an auxiliary, belongs to, and its place there."""
         if self.kinds[i] == "verb":
             verbs = self._verbs(i)
             return verbs, len(verbs) - 1
@@ -433,7 +434,7 @@ class _Tree:
         return objects
 
     def _phrase(self, i: int) -> str:
-        """What a word is with all that belongs to it."""
+        """The category of the phrase whose head is `i`."""
         mark = self._child(i, {"mark"})
         if mark is not None:
             return self._result(mark)
@@ -442,7 +443,7 @@ class _Tree:
         return "N[num]" if self.own[i] == "nummod" else self._clause(i)
 
     def _clause(self, i: int, without: int | None = None) -> str:
-        """The same after a subordinator, or after a wh-word that stands for `without`."""
+        """The category of that phrase without its subordinator, or the wh-word `without`."""
         if self.kinds[i] != "verb":
             return {"adjective": r"S[adj]\NP", "adverbial": "PP"}.get(self.kinds[i], "NP")
         if self._is_inverted(i):
@@ -467,7 +468,7 @@ class _Tree:
 
     def _wh(self, i: int) -> str:
         clause = self._wh_clause(i)
-        assert clause is not None  # or its kind were another
+        assert clause is not None  # or `_kind` would not call it "wh"
         match self.relations[clause]:
             case "relcl":
                 result = r"NP\NP"

@@ -13,14 +13,15 @@ from bottomup.corpus.specials import SPECIALS
 
 SIDES = ["source", "target"]
 OF_PAIRS = ["untranslated", "length_ratio"]  # steps that compare the sides
-# What decides how much a step drops, where the config does.
+# The key of the config that decides how much a step drops, if there is one.
 KEYS = {
     "too_short": "corpus.cleaning.min_words",
     "too_long": "corpus.cleaning.max_words",
     "length_ratio": "corpus.cleaning.max_length_ratio",
 }
 N_EXAMPLES = 3
-# As in Moses. Longer words are data; the time to learn sub-words grows with the square of length.
+# Characters, as in Moses. Longer words are data, and the time to learn sub-words grows with the
+# square of length.
 MAX_WORD = 1000
 _PIECE = re.compile(rf"\S{{1,{MAX_WORD}}}")
 _SPECIAL = re.compile(f"<({'|'.join(name[1:-1] for name in SPECIALS)})>")
@@ -61,12 +62,16 @@ def clean(
     other, nor a word of more than `MAX_WORD` characters. Everything is in memory: 2.5 million
     pairs, as in the papers, take about 4 GB and a minute.
 
-    Each step that drops more than half of what a source has left says so.
+    The first of several duplicates is kept, whatever its origin. A warning names each step that
+    drops more than half of what a source has left.
 
-    Returns the kept pairs, which carry what was lost; the counts of each origin (origin, step,
-    changed, dropped, remaining, share_dropped, a share of its raw pairs); and up to 3 examples for
-    each step (origin, step, source, target), as they were before normalization, or as they were
-    dropped. Of duplicates the first is kept, whatever its origin.
+    Returns three tables:
+
+    - the kept pairs, which carry the losses of all steps (see `losses`);
+    - counts by origin and step: origin, step, changed, dropped, remaining, share_dropped (of the
+      raw pairs of the origin);
+    - up to 3 examples by origin and step: origin, step, source, target, as they were before
+      `normalize`, or as they were dropped.
     """
     sides = [side for side in SIDES if side in pairs]
     normal = pairs.assign(**{side: pairs[side].map(normalize).astype(str) for side in sides})
@@ -108,8 +113,8 @@ def clean(
 def normalize(text: str) -> str:
     """The text in Unicode NFC, without unseen characters, with single blanks and none at the ends.
 
-    What a tokenizer would take for one of its special tokens is spaced: < mask >. Any text in such
-    brackets is cut into these words anyway.
+    The name of a special token is spaced, as < mask >, or a tokenizer would take it for the token.
+    Any text in such brackets is cut into these words anyway.
     """
     # In pieces, since the time of NFC grows with the square of the number of consecutive marks.
     seen = _UNSEEN.sub("", text)
@@ -118,7 +123,7 @@ def normalize(text: str) -> str:
 
 
 def cleaned(text: str, language: str) -> str:
-    """Text of one's own beside the corpus, as `clean` would have it: models know no other."""
+    """A text beside the corpus in the form that `clean` gives, the only one that models know."""
     return marked(normalize(text), language)
 
 

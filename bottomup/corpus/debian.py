@@ -20,10 +20,10 @@ from bottomup.corpus.sources import SourceOptions
 class DebianOptions(SourceOptions):
     """Options of a source that comes from packages or, without apt, from a folder."""
 
-    # By option, the only `from` that reads it.
+    # By option, the only value of `from` that it goes with.
     read_from: ClassVar[dict[str, str]] = {}
 
-    origin: str = Field("apt", alias="from")  # each source says which
+    origin: str = Field("apt", alias="from")  # each source says which are allowed
     folder: Folder | None = None
 
     @model_validator(mode="after")
@@ -38,7 +38,7 @@ class DebianOptions(SourceOptions):
 
 
 def one_is_english(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Check the languages of a text that Debian translates."""
+    """`languages`, if one is English, from which Debian translates."""
     if "en" not in languages:
         raise ValueError("this source is translated from English: one language must be en")
     return languages

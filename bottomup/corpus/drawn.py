@@ -1,8 +1,8 @@
-"""Text that is drawn from a language of which all is known: a hidden Markov model.
+"""Text drawn from a hidden Markov model, so that all probabilities are known.
 
-A hidden state follows the state before it, and makes one word. States start as they are after a
-long time, so no position of a sentence tells of its state. All lengths are equally probable. The
-translation puts one of fewer words in the place of each word, and keeps of it nothing else.
+Each hidden state depends on the state before it, and emits one word. The first state has the
+stationary distribution, so a position alone tells nothing of its state. All lengths are equally
+probable. The translation replaces each word by one of a smaller vocabulary, always by the same.
 """
 
 from abc import abstractmethod
@@ -27,9 +27,9 @@ MOST = len(SYLLABLES) ** 2  # words
 class Language:
     """A hidden Markov model, and a translation of its words.
 
-    transition: from a row's state `[states, states]`; emission: of a row's state `[states, words]`;
-    both probabilities. recoding: the word of the translation, `[words]`. lengths: the fewest and
-    most words.
+    transition: probabilities of the next state, by state, `[states, states]`. emission:
+    probabilities of the word, by state, `[states, words]`. recoding: the translation of each word,
+    `[words]`. lengths: the fewest and most words of a sentence.
     """
 
     transition: np.ndarray
@@ -39,8 +39,8 @@ class Language:
 
     @cached_property
     def start(self) -> np.ndarray:
-        """How probable each state is, of the first word and of any other, without its sentence:
-        `[states]`."""
+        """The stationary distribution of states, `[states]`: that of the first word, and of any
+        other whose sentence is not known."""
         n = len(self.transition)
         # start @ transition = start, and they add up to 1.
         equations = np.vstack([self.transition.T - np.eye(n), np.ones(n)])
@@ -49,7 +49,7 @@ class Language:
 
     @property
     def words(self) -> np.ndarray:
-        """How probable each word is, without its sentence: `[words]`."""
+        """The distribution of words at any position, if the sentence is not known: `[words]`."""
         return self.start @ self.emission
 
 
@@ -86,8 +86,8 @@ class Options(SourceOptions):
 
 
 def draw(options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The states and words of all sentences, `[sentences, longest]`, and their lengths; what is
-    beyond a length counts for nothing."""
+    """The states and words of all sentences, `[sentences, longest]`, and their lengths. Ignore what
+    is beyond a sentence's length."""
     of, random = options.language, generator(options.seed, "text")
     n = options.sentences
     lengths = random.integers(options.shortest, options.longest, n, endpoint=True)
@@ -100,7 +100,7 @@ def draw(options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _drawn(probabilities: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A column for each row of probabilities."""
+    """A column drawn for each row of `probabilities`, `[n_rows]`."""
     sums = probabilities.cumsum(axis=1)
     return (sums < random.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
 

@@ -1,4 +1,4 @@
-"""The files in a folder of one's own, links followed."""
+"""The files in a user's folder, links followed."""
 
 import logging
 import os
@@ -13,14 +13,15 @@ log = logging.getLogger(__name__)
 def below(folder: Path, pattern: str = "*") -> list[Path]:
     """The files in a folder and in those below it whose names fit a pattern, in order.
 
-    A link to a folder counts as one, unless it leads to a folder that it is in. Hidden files and
-    folders, whose names begin with a period, are of programs: they hold copies, or no text at all.
+    A link to a folder counts as a folder, unless that folder contains the link. Hidden files and
+    folders, whose names begin with a period, are left out: programs make them, for copies or for
+    what is no text.
     """
     return sorted(path for path in _all(folder, ()) if fnmatchcase(path.name, pattern))
 
 
 def _all(folder: Path, above: tuple[str, ...]) -> Iterator[Path]:
-    """above: the folders that this one is in, as they are without links."""
+    """All files below a folder. above: the real paths of the folders that contain it."""
     within = (*above, os.path.realpath(folder))
     if not os.access(folder, os.R_OK | os.X_OK):
         log.warning("%s may not be read, and its files are left out", folder)
@@ -29,7 +30,7 @@ def _all(folder: Path, above: tuple[str, ...]) -> Iterator[Path]:
         path = folder / name
         if not _is_utf8(name):
             log.warning("%r is left out, since its name is not UTF-8; rename it", str(path))
-        elif not os.path.isdir(path):  # of a link to itself, Path.is_dir raises an error
+        elif not os.path.isdir(path):  # Path.is_dir raises an error for a link to itself
             yield path
         elif os.path.realpath(path) not in within:
             yield from _all(path, within)
@@ -42,6 +43,6 @@ def _is_utf8(name: str) -> bool:
 
 
 def once(files: list[Path]) -> list[Path]:
-    """Each file by one path, in order: the first that is no link, or else the first."""
+    """One path for each file, in order: its first that is no link, or else its first."""
     chosen = sorted(files, key=lambda path: (path.is_symlink(), path), reverse=True)
     return sorted({os.path.realpath(path): path for path in chosen}.values())

@@ -32,8 +32,8 @@ def frequencies(ids: np.ndarray, vocabulary: dict[str, int]) -> pd.DataFrame:
 
 
 def shared_ranks(table: pd.DataFrame) -> np.ndarray:
-    """Ranks by token id, `[vocab]`, from such a table. Equally frequent tokens share their best
-    rank; <unk>, which is not a token of the training text, is rarer than all."""
+    """Ranks by token id, `[vocab]`, from a table of `frequencies`. Equally frequent tokens share
+    their best rank; <unk>, which is not a token of the training text, is rarer than all."""
     ranks = np.full(N_SPECIAL + len(table), len(table) + 1)
     ranks[table["token_id"]] = table["count"].rank(method="min", ascending=False).astype(int)
     return ranks

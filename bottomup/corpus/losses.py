@@ -1,6 +1,6 @@
-"""What steps drop from a text: said at once if it is more than half, and told where all is lost.
+"""What the steps of the corpus drop: a warning if it is more than half, a hint if nothing is left.
 
-A table of pairs carries the losses on its way to it in `attrs`, which Parquet files keep.
+A table of pairs carries the losses of the steps before it in `attrs`, which Parquet files keep.
 """
 
 import logging
@@ -21,8 +21,8 @@ WIDTH = 60  # characters of each
 class Loss:
     """What a step dropped.
 
-    step: its name. key: of the config, what decides how much. dropped, of: how many, out of how
-    many. unit: of what. examples: some of it.
+    step: its name. key: the key of the config that decides how much. dropped, of: how many units,
+    out of how many. unit: what is counted. examples: some dropped texts.
     """
 
     step: str
@@ -56,7 +56,7 @@ def _short(text: str) -> str:
 
 
 def carry(pairs: pd.DataFrame, losses: Iterable[Loss]) -> pd.DataFrame:
-    """The pairs with the losses of steps that dropped any, in place of what they carried before."""
+    """`pairs`, which from now on carry only these losses, without those of no text."""
     pairs.attrs[KEY] = [asdict(loss) for loss in losses if loss.dropped]
     return pairs
 

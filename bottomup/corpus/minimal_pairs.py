@@ -1,9 +1,9 @@
-"""Minimal pairs in the form of BLiMP (Warstadt et al. 2020, arXiv 1912.00582): sentences side by
-side, of which one is acceptable.
+"""Minimal pairs in the form of BLiMP (Warstadt et al. 2020, arXiv 1912.00582): two sentences, of
+which one is acceptable.
 
-A folder has files of JSON Lines, by default one for each set of pairs; of each line count
-`sentence_good`, `sentence_bad`, `UID`, which names the set, and `linguistics_term`, which names the
-phenomenon.
+A folder has files of JSON Lines, in BLiMP one for each set of pairs. From each line we read
+`sentence_good`, `sentence_bad`, `UID` (the name of the set) and `linguistics_term` (the name of the
+phenomenon).
 """
 
 import json
@@ -46,7 +46,7 @@ def load(folder: Path, language: str) -> pd.DataFrame:
 def _pair(line: str, language: str, where: str) -> list[str]:
     try:
         record = json.loads(line)
-        json.dumps(record, ensure_ascii=False).encode()  # half of a character is no text
+        json.dumps(record, ensure_ascii=False).encode()  # a lone surrogate is no text
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: is not JSON ({error}); mend it") from error
     values = [record.get(key) for key in KEYS] if isinstance(record, dict) else []

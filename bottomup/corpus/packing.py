@@ -12,10 +12,10 @@ from bottomup.corpus.segmentation import words
 
 
 def packed(pairs: pd.DataFrame, most: int) -> pd.DataFrame:
-    """`pairs` with those that follow each other in a document joined by a space, as long as neither
-    side comes to more than `most` words; a longer sentence stays alone.
+    """The pairs, joined by a space where they follow each other in a document, as long as neither
+    side exceeds `most` words; a longer sentence stays alone.
 
-    Other columns are of the first pair.
+    Other columns are those of the first pair.
     """
     sides = [side for side in SIDES if side in pairs]
     lengths = np.array([[len(words(text)) for text in pairs[side]] for side in sides]).T

@@ -12,8 +12,8 @@ from pathlib import Path
 from bottomup.core.files import opening
 from bottomup.core.settings import Corpus
 
-# By the digest of the settings that a text was cleaned and split by: the digest of each part, as
-# `corpus/splits.csv` has it. The default study's, of commit 8e26b45.
+# The digests of a text's parts, as in `corpus/splits.csv`, by the digest of its settings: of the
+# default study at commit 8e26b45.
 KNOWN = {
     "fd55e4253611": {
         "train of libreoffice_help": "c343acd6b442",
@@ -30,15 +30,15 @@ KNOWN = {
 
 
 def settings_of(corpus: Corpus) -> str:
-    """The digest of what decides a text before its sub-words."""
+    """The digest of the settings that decide a text, without those of its sub-words."""
     values = corpus.model_dump(mode="json", exclude={"bpe", "sources"})
     values["sources"] = {name: corpus.sources.get(name, {}) for name in corpus.source}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def notice(settings: str, splits: Path) -> str | None:
-    """A sentence on whether the text is that of the findings; None if these have none by such
-    settings.
+    """A sentence on whether the text is that of the findings; None if no finding rests on a text
+    with these settings.
 
     settings: from `settings_of`. splits: the study's `corpus/splits.csv`.
     """

@@ -17,8 +17,8 @@ MARK = "\u200b"
 # Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan; of the last one, syllables.
 UNSPACED = frozenset(["Hans", "Hant", "Jpan", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"])
 
-# What letters have inside their words: marks, such as the vowels of Hindi and the points of Hebrew,
-# and joiners. Python takes them for the end of a word.
+# Combining marks, such as the vowels of Hindi and the points of Hebrew, and joiners. They belong to
+# words, but Python's \w does not match them.
 INNER = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
 INNER += "\u200c\u200d"
 WORD = rf"\w[\w{INNER}]*"  # without punctuation; a mark after a sign, as in some emoji, is no word
@@ -67,5 +67,5 @@ def cuts(tokenizer: Tokenizer) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """What is between white space or marks."""
+    """The words of a text: what is between white space or marks."""
     return text.replace(MARK, " ").split()

@@ -4,13 +4,14 @@ import re
 
 _QUOTES = "\"'«»„“”‘’‚()[]"
 _CLOSING = "」』）】》”’»\"'"
-# The end of a sentence, with closing quotation marks, before white space; or without it at marks
-# that end nothing but sentences: of Chinese and Japanese, Hindi, Urdu, Armenian, Amharic, Burmese,
-# Khmer.
+# The end of a sentence, with closing quotation marks. A full stop and its like need white space
+# after them. Marks that end only sentences (`sure`) do not: those of Chinese and Japanese, Hindi,
+# Urdu, Armenian, Amharic, Burmese, Khmer.
 _END = re.compile(
     rf"(?<=[.!?…؟])[{re.escape(_QUOTES)}]*\s+|(?<=[。！？｡।॥۔։።။។])(?![。！？])[{_CLOSING}]*(?P<sure>\s*)(?=.)"
 )
-# As in "z. B. Der" and "J. R. R. Tolkien"; and abbreviations with a full stop before a capital.
+# No end of a sentence: single letters with a full stop, as in "z. B. Der" and "J. R. R. Tolkien",
+# and abbreviations that may stand before a capital.
 _SHORT = re.compile(
     r"(?:^|[\s(.])(?:[^\W\d_]|approx|bzw|ca|cf|dr|etc|evtl|ggf|inkl|mr|mrs|no|nr|resp|sog|st"
     r"|usw|vgl|vs|zzgl)\.$",

@@ -21,8 +21,8 @@ DOCUMENTS = (
     "each split needs a document of its own: take text of more documents, or do not name them, so "
     "that each line is its own (the source files without `documents`)"
 )
-# Longer sentences are compared only as a whole: leaving out each word costs the square of their
-# length.
+# Words. Longer sentences are compared only as a whole: leaving out each word in turn takes time and
+# memory that grow with the square of length.
 MAX_SHORTENED = 500
 _WORD = re.compile(WORD)
 
@@ -51,12 +51,11 @@ def split(
 
     Returns the pairs of each split, and the counts, a row for each split and origin: split, origin,
     documents, pairs, source_words, target_words (if there is a target), dropped_repeats,
-    dropped_near_duplicates (pairs), digest (of the kept text). A split that loses more than half
-    of what was drawn says so.
+    dropped_near_duplicates (pairs), digest (of the kept text).
 
     Raises UserError if the sizes leave no text to train on, if nothing is left of a split that
     should have text, or if no document has two sentences to join. Warns of dev and test splits of
-    more than twice their sizes.
+    more than twice their sizes, and of splits that lose more than half of what was drawn for them.
     """
     documents, names = pd.factorize(pairs["document"])
     if packed_words is not None and len(names) == len(pairs):
@@ -116,7 +115,7 @@ def split(
 
 
 def _tell_size(name: str, asked: int, sizes: np.ndarray) -> None:
-    """Warn of a split of more than twice the words that are asked for; sizes: of its documents."""
+    """Warn of a split of more than twice the words asked for. sizes: words of its documents."""
     if sizes.sum() > 2 * asked:
         log.warning(
             "corpus.splits.%s_words asks for %d source words, and the split has %d, since documents"
@@ -145,8 +144,8 @@ def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
 
     Two sentences are near-duplicates if leaving out at most one word of each makes them equal, and
     some word is left. Words are compared without case and punctuation, and all numbers count as
-    equal. Sentences of more than `MAX_SHORTENED` words must be equal as they are, and so must those
-    of signs alone.
+    equal. Sentences of more than `MAX_SHORTENED` words must be equal as they are, and so must
+    sentences without words.
     """
     parts = [_shortened(text) for text in held_out]
     known = set().union(*parts)
@@ -155,7 +154,7 @@ def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
 
 
 def _shortened(text: str) -> set[tuple[str, ...]]:
-    """The words of a sentence, and what is left of them without each word."""
+    """The words of a sentence, and the words that are left without each one in turn."""
     sentence = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold()))) or (text,)
     if not 1 < len(sentence) <= MAX_SHORTENED:
         return {sentence}
@@ -182,7 +181,7 @@ def _counts(
 
 
 def _digest(pairs: pd.DataFrame) -> str:
-    """Twelve digits that change with any character of either side, and with the order."""
+    """12 hexadecimal digits that change with any character of either side, and with the order."""
     sides = [pairs[side] for side in SIDES if side in pairs]
     text = "\0".join(sentence for side in sides for sentence in side)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

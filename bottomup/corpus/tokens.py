@@ -83,7 +83,7 @@ class TokenFile:
         return TokenFile(self.ids[index], self.words[index], offsets, added)
 
     def joined(self, other: "TokenFile") -> "TokenFile":
-        """These sentences, then those of another one, as a new token file in memory."""
+        """These sentences, then those of `other`, as a new token file in memory."""
         offsets = np.append(self.offsets, self.offsets[-1] + other.offsets[1:])
         ids, words = ([getattr(self, name), getattr(other, name)] for name in ("ids", "words"))
         return TokenFile(np.concatenate(ids), np.concatenate(words), offsets)

@@ -28,8 +28,8 @@ class Sentence:
     """A sentence of a treebank; lists have an entry for each word.
 
     document, name: from newdoc and sent_id.
-    spans: the place of a word in the text, start and end in characters; the place of its token if
-        the words of the token are spelled differently.
+    spans: start and end of a word in the text, in characters; those of its token if the token is
+        not its words one after the other, as zum for zu dem.
     upos, xpos: tags; xpos may be None.
     heads: index of a word, its own for a root.
     depths: the number of words above it.
@@ -52,11 +52,11 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def sentences(files: Iterable[Path]) -> tuple[list[Sentence], Loss]:
-    """The sentences of a treebank's files, without those whose text cleaning would change, and how
-    many these are.
+    """The sentences of a treebank's files without those whose text cleaning would change, and the
+    loss of these.
 
-    The newdoc id names a document; without an id its first sentence does, and before the first
-    newdoc the file does.
+    A document has the name of its newdoc id or, without an id, of its first sentence; before the
+    first newdoc, it has that of the file.
 
     Raises UserError, with file and line, for text that is not CoNLL-U, and for a sent_id that is
     missing or occurs twice.

@@ -1,4 +1,4 @@
-"""The words of a token file by what is written: equal words have equal numbers."""
+"""The words of a token file by type: words that are written alike have the same number."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ from bottomup.corpus.tokens import TokenFile
 class Words:
     """The words of a text, in its order.
 
-    sentences, places: where each is: its sentence, and its number there, `[n_words]`. types: which
-    of the written `forms` `[n_types]` it is, `[n_words]`.
+    sentences: the sentence of each word. places: the word's number in its sentence. types: the
+    number of its form. All `[n_words]`. forms: the written types, `[n_types]`.
     """
 
     sentences: np.ndarray
@@ -26,7 +26,7 @@ class Words:
 
 
 def words_of(text: TokenFile, tokenizer: Tokenizer) -> Words:
-    """The words of a text in sub-words of `tokenizer`, as these write them."""
+    """The words of a text, spelled as their sub-words of `tokenizer` together."""
     words, ids = np.asarray(text.words), np.asarray(text.ids)
     sentences = np.repeat(np.arange(len(text), dtype=np.int32), text.lengths)
     # </s> is between the last word of a sentence and the first of the next one.

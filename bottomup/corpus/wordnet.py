@@ -14,8 +14,8 @@ import pandas as pd
 from bottomup.core.errors import UserError
 from bottomup.corpus.sources.files import lines
 
-# By class, its files' name, and how the end of a form is replaced for its base: WordNet's rules
-# (https://wordnet.princeton.edu/documentation/morphy7wn).
+# By word class, as files call it: the ends of forms, each with what replaces it in the base. These
+# are WordNet's rules (https://wordnet.princeton.edu/documentation/morphy7wn).
 ENDINGS = {
     "noun": ("s ", "ses s", "xes x", "zes z", "ches ch", "shes sh", "men man", "ies y"),
     "verb": ("s ", "ies y", "es e", "es ", "ed e", "ed ", "ing e", "ing "),
@@ -29,11 +29,12 @@ QUOTED = re.compile(r'"([^"]+)"')
 
 
 def examples(folder: Path) -> pd.DataFrame:
-    """All examples that have their word once: columns word (its base), class, sense (the number of
-    the line, as the file has it), text, and start and end of the word in it, in characters.
+    """All examples in which their word occurs once: columns word (its base), class, sense (the
+    number of the line, as the file has it), text, and start and end of the word in it, in
+    characters.
 
-    One example may be of several words of one sense. Words of several parts are left out, and so
-    are examples of two senses of a word.
+    One text may be an example of several words of one sense. Words of several parts are left out,
+    and so is a text that is an example of two senses of a word.
 
     Raises UserError, with file and line, for what is no line of WordNet.
     """
@@ -56,7 +57,7 @@ def _of_class(folder: Path, name: str) -> Iterator[tuple[str, str, str, str, int
             words = []
         if not (bar and words):
             raise UserError(f"{path}, line {number}: is no line of WordNet's database; mend it")
-        # Of adjectives, in parentheses, where they may stand.
+        # Adjectives may have a parenthesis that says where they may stand.
         bases = {word.partition("(")[0].lower() for word in words}
         for text in QUOTED.findall(gloss):
             matches = [*WORD.finditer(text)]
@@ -70,12 +71,12 @@ def _of_class(folder: Path, name: str) -> Iterator[tuple[str, str, str, str, int
 
 
 def exceptions(path: Path) -> dict[str, set[str]]:
-    """The bases of irregular forms."""
+    """The bases of irregular forms, from a file CLASS.exc."""
     return {form: {*bases} for form, *bases in map(str.split, lines(path)) if bases}
 
 
 def bases_of(form: str, name: str, irregular: dict[str, set[str]]) -> set[str]:
-    """What a form in lower case can be a form of, as a word of a class; not all of it are words.
+    """The bases that a form in lower case may have in a word class; not all of them are words.
 
     >>> sorted(bases_of("flies", "noun", {}) | bases_of("went", "verb", {"went": {"go"}}))
     ['flie', 'flies', 'fly', 'go', 'went']

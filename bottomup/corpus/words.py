@@ -34,8 +34,8 @@ def spans(texts: list[str], tokenizer: Tokenizer) -> Iterable[tuple[str, list[tu
     """Each text in NFC without the marks of words, and the places of its words in it: start and
     end, in characters.
 
-    The tokenizer also starts with NFC, so its words are the same; but its offsets in other text
-    leave out combining marks.
+    The tokenizer starts with NFC, too, so its words are the same. Its offsets in text that is not
+    in NFC would leave out combining marks.
     """
     texts = [unicodedata.normalize("NFC", text) for text in texts]
     shown, read = located(texts, tokenizer)
@@ -51,10 +51,11 @@ def spans(texts: list[str], tokenizer: Tokenizer) -> Iterable[tuple[str, list[tu
 def located(
     texts: Sequence[str], tokenizer: object
 ) -> tuple[list[tuple[str, Sequence[int]]], list[str]]:
-    """What a tokenizer reads of texts, and each as it was written, without marks, with the place in
-    it of each character that is read, and of its end.
+    """Texts without marks, and texts as the tokenizer reads them.
 
-    Only our tokenizers of languages without spaces end words at marks. No other one reads them.
+    With each text without marks comes the place in it of each character that the tokenizer reads,
+    and of the end. Only our tokenizers of languages without spaces read marks; they end words
+    there.
     """
     shown = [unmarked(text) for text in texts]
     if not (isinstance(tokenizer, Tokenizer) and cuts(tokenizer)):

@@ -90,8 +90,8 @@ def annotate(
 def _doc(pipeline: Language, text: str, spans: list[tuple[int, int]]) -> tuple[Doc, list[str]]:
     """What the pipeline reads, and our words, one to one."""
     words = [text[start:end] for start, end in spans]
-    # The pipeline knows contractions as Penn cuts them: do n't. It knows cannot as two words, and
-    # reads the first of them.
+    # The pipeline knows contractions as Penn cuts them: do n't. It knows cannot as can and not, so
+    # it gets can.
     read = [word[:3] if word.lower() == "cannot" else word for word in words]
     for i, (left, right) in enumerate(pairwise(words)):
         together = spans[i][1] == spans[i + 1][0]

@@ -6,7 +6,7 @@ A source module holds
   A language pair that the source lacks fails its validation.
 - `fetch(options, download_folder) -> pandas.DataFrame` with the columns `options.columns`, all str:
   the document (page, file, talk, ...) and the element in it that a pair comes from, and the text of
-  both sides. If `Options` says that the source has text of one language, that text alone.
+  both sides. A source whose `Options` are `monolingual` also gives the text of one language alone.
 """
 
 import difflib
@@ -50,12 +50,12 @@ class SourceOptions(BaseModel):
             raise ValueError("source and target must be different languages")
         return languages
 
-    package: ClassVar[str | None] = None  # what only fetching needs
+    package: ClassVar[str | None] = None  # an optional package that fetching needs
     monolingual: ClassVar[bool] = False  # whether it also has text of one language
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the pairs; without a target for one language."""
+        """The columns of the pairs, without `target` if there is one language."""
         return COLUMNS[: 2 + len(self.languages)]
 
     def input_files(self) -> list[str]:
@@ -63,7 +63,7 @@ class SourceOptions(BaseModel):
         return []
 
     def read_files(self) -> list[str]:
-        """The files on disk that the pairs depend on: these, and those in folders."""
+        """The files on disk that the pairs depend on: `input_files`, and the files in folders."""
         return self.input_files()
 
 

@@ -1,5 +1,4 @@
-"""Sentences of a grammar whose pairs of words nest, so that all that can be known of a position is
-known exactly.
+"""Sentences of a grammar whose pairs of words nest, and whose probabilities are known exactly.
 
 Brackets of several kinds open and close in order, with other words between (a Dyck language of
 bounded depth; Hewitt et al. 2020, arXiv 2010.07515). Since the depth is bounded, the grammar is a
@@ -31,7 +30,8 @@ class Options(drawn.Options):
         if self.words < 2 * self.kinds + 1:
             raise ValueError("allowed: words at least 2 x kinds + 1, one for each opening, closing")
         stacks = sum(self.kinds**n for n in range(self.depth + 1))
-        # Each by a word between; each but the empty one by one that opens, and one that closes.
+        # A word between leads to any stack. For each stack but the empty one, one word opens its
+        # last bracket, and one closes it.
         if (n_states := 3 * stacks - 2) > MOST_STATES:
             raise ValueError(
                 f"found {n_states:,} states (what is open, and the last word's kind); "
@@ -41,8 +41,8 @@ class Options(drawn.Options):
 
     @property
     def states(self) -> list[tuple[tuple[int, ...], int]]:
-        """What is open after a word, the outermost first, and the kind of the word: 0 between, i
-        opens and `kinds + i` closes a bracket of kind i, from 1."""
+        """All states: the brackets that are open after a word, the outermost first, and the kind of
+        the word: 0 for a word between; i opens, `kinds + i` closes a bracket of kind i, from 1."""
         kinds = range(1, self.kinds + 1)
         stacks = [open_ for n in range(self.depth + 1) for open_ in product(kinds, repeat=n)]
         return [
@@ -56,9 +56,10 @@ class Options(drawn.Options):
         ]
 
     def following(self, open_: tuple[int, ...]) -> dict[tuple[tuple[int, ...], int], float]:
-        """How probable each state is after one in which these brackets are open.
+        """The probability of each next state if these brackets are open.
 
-        Where a bracket may open or close, both are as probable, and so is each kind that opens.
+        Where one bracket may open and another close, both are equally probable. So are all kinds
+        that may open.
         """
         ways = (len(open_) < self.depth) + bool(open_)
         share = (1 - self.between) / ways

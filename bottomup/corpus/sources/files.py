@@ -1,5 +1,5 @@
-"""Your own text: two aligned files, one file with tab-separated columns, or for one language a
-file.
+"""Your own text: two aligned files, one file with tab-separated columns, or one file of one
+language.
 
 Files are UTF-8 with one sentence a line, plain or compressed by gzip, bzip2, xz or zstd. If
 documents are not known, every line is its own document, so that splits are by sentence.
@@ -96,8 +96,8 @@ def _tsv(path: Path) -> list[list[str]]:
 def lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, plain or compressed, without their ends.
 
-    Raises UserError if the file is empty, damaged or not text (see `not_text`), or if a line (which
-    it names) is not UTF-8 or is longer than `MAX_LINE_BYTES`.
+    Raises UserError if the file is empty, damaged or not text (see `not_text`), or if a line is not
+    UTF-8 or is longer than `MAX_LINE_BYTES`; the error has the line's number.
     """
     texts: list[str] = []
     try:
@@ -126,11 +126,11 @@ def lines(path: Path) -> list[str]:
 
 
 def not_text(lines: list[str]) -> str | None:
-    """What a file is that passes as UTF-8 but has no sentences in its lines, and what to do; None
-    if nothing speaks against it.
+    """What is wrong with a file that is UTF-8 but has no sentences in its lines, and what to do;
+    None if nothing is.
 
-    Data of any kind shows itself by control characters at its start, where its kind is told. Single
-    ones further on are left to the cleaning.
+    Data of any kind have control characters at their start, where formats have their headers.
+    Single control characters further on are left to the cleaning.
     """
     first = lines[0]
     if len(lines) == 1 and "\r" in first.strip("\r"):

@@ -1,4 +1,4 @@
-"""Sentences of a hidden Markov model, so that all that can be known of a position is known exactly:
+"""Sentences of a hidden Markov model, whose probabilities are known exactly: see
 `bottomup.corpus.drawn`.
 """
 

@@ -211,7 +211,7 @@ def _help_pack(options: Options, language: str, folder: Path) -> Path:
 
 def _download(url: str, path: Path) -> None:
     log.info("downloading %s", url)
-    # In a new folder, where nobody can have put a link.
+    # In a new folder, since somebody could have put a link at the path of the file.
     with tempfile.TemporaryDirectory(dir=path.parent) as own:
         part = Path(own) / "part"
         try:
@@ -260,10 +260,10 @@ def elements(page: str) -> dict[str, str]:
 
 
 class _Elements:
-    """Collects text; it keeps one of several variants (by system or application) in a sentence.
+    """Collects the text of elements; of variants by system or application, it keeps the last.
 
-    A span of class `switchinline` holds a span for each variant. If there is a default, it is the
-    last, which a reader on an unnamed system sees.
+    A span of class `switchinline` holds a span for each variant. The last is the default, if there
+    is one: what a reader on any other system sees.
     """
 
     BLOCKS = frozenset(["p", "h1", "h2", "h3", "h4", "h5", "h6"])

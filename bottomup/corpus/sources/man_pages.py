@@ -109,8 +109,10 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 def _rows(
     options: Options, download_folder: Path, own: Path
 ) -> tuple[list[tuple[str, ...]], list[Loss]]:
-    """Document, element, English and translation, and what was lost; programs to run are unpacked
-    to `own`."""
+    """Rows of document, element, English and translation, and the losses.
+
+    own: a folder to unpack programs to.
+    """
     # Debian's names of packages have pt-br for pt_BR.
     of_package = options.translation.replace("_", "-").lower()
     names = [name.replace("{language}", of_package) for name in options.packages]
@@ -229,7 +231,7 @@ Pairs = list[tuple[str, str]]
 
 def aligned(english: str, translated: str) -> list[tuple[str, Pairs]]:
     """The blocks of a rendered page, in order, each with the pairs of its sentences and those of
-    the translation; without pairs if it has no counterpart, or is code, or about the page.
+    the translation. A block has no pairs without a counterpart, or if it is code or about the page.
 
     Sections are paired in order if both sides have equally many, apart from one about the
     translators at the end of the translation. Blocks of paired sections are paired if their kinds

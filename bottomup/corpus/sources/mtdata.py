@@ -64,7 +64,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         _records(dataset, options.languages, download_folder) for dataset in options.datasets
     )
     rows, n = _sample(records, options)
-    # Carried and not told at once: the config asks for it.
+    # Carried, but without a warning: the config asks for this loss.
     drawing = Loss("drawing", "corpus.sources.mtdata.max_pairs", n - len(rows), n, "pairs")
     return carry(pd.DataFrame(rows, columns=COLUMNS, dtype=str), [drawing])
 
@@ -106,8 +106,8 @@ def _records(name: str, languages: tuple[str, ...], folder: Path) -> Iterator[tu
 
 
 def _sample(records: Iterable[tuple[str, ...]], options: Options) -> tuple[list, int]:
-    """All records or, equally likely, `max_pairs` of them, in order (reservoir sampling); and how
-    many there are."""
+    """All records, or a uniform sample of `max_pairs` of them (reservoir sampling), in order; and
+    the number of all records."""
     draw, n = random.Random(options.seed), 0
     kept: list[tuple[int, tuple[str, ...]]] = []
     for n, record in enumerate(records, start=1):

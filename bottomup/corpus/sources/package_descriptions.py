@@ -52,7 +52,7 @@ class Options(debian.DebianOptions):
 
     @property
     def names(self) -> list[str]:
-        """The languages as Debian calls them; of Chinese, it has no text without a region."""
+        """The languages as Debian calls them; zh is zh_CN there."""
         return ["zh_CN" if name == "zh" else name for name in self.languages]
 
     def read_files(self) -> list[str]:
@@ -128,7 +128,8 @@ def _source_packages(folder: Path) -> dict[str, str]:
 
 
 def _descriptions(folder: Path, language: str) -> dict[str, tuple[str, str]]:
-    """By the MD5 of the English description, the first package that has it, and the text."""
+    """For each description, the first package that has it, and the text in `language`; by the MD5
+    of the English text."""
     kind, field = f"Translation-{language}", f"Description-{language}"
     descriptions: dict[str, tuple[str, str]] = {}
     for entry in _entries(folder, kind, ["Package", "Description-md5", field]):
@@ -148,7 +149,7 @@ def _entries(folder: Path, kind: str, fields: list[str]) -> Iterator[Deb822]:
     for path in paths:
         try:
             with path.open("rb") as file:
-                # All at once, since the reader takes a truncated archive for its end.
+                # All at once: the reader would take a cut-off archive for a whole one.
                 text = decompressed(file).read().decode("utf-8")
                 lines = iter(io.StringIO(text, newline="\n"))
                 for entry in Deb822.iter_paragraphs(lines, fields, use_apt_pkg=False):
@@ -174,8 +175,8 @@ def aligned(source: str, target: str) -> list[tuple[str, Pairs]]:
     """The parts of a description, in order, each with the pairs of its sentences and those of the
     translation; without pairs if it has no counterpart.
 
-    If both sides have the same sequence of paragraphs and list items, all of them; otherwise the
-    paragraphs, if both sides have equally many; otherwise the summary.
+    If both sides have the same sequence of paragraphs and list items, all parts are paired. If they
+    have equally many paragraphs, these and the summary are. Otherwise the summary alone is.
     """
     sides = [blocks(source), blocks(target)]
     for kinds in (["short", "text", "item"], ["short", "text"], ["short"]):

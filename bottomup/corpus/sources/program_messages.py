@@ -1,9 +1,9 @@
 """The messages of programs, which their catalogs pair with the translation.
 
-A catalog of GNU gettext holds the English message with each translation, so nothing has to be
-aligned but the sentences of long messages. A document is a catalog, which a program has one of, or
-a large program one for each of its parts. Catalogs come from packages of Debian or Ubuntu (`apt`),
-or from packages or catalogs on disk (`folder`).
+A catalog of GNU gettext holds the English message with each translation, so only the sentences of
+long messages have to be aligned. A document is a catalog. A program has one, and a large program
+one for each of its parts. Catalogs come from packages of Debian or Ubuntu (`apt`), or from packages
+or catalogs on disk (`folder`).
 """
 
 import logging
@@ -107,7 +107,7 @@ class Options(debian.DebianOptions):
 
     @property
     def translation(self) -> str:
-        """The language that is not English, as catalogs are named; none is in Chinese alone."""
+        """The language that is not English, as catalogs name it; zh is zh_CN there."""
         [other] = set(self.languages) - {"en"}
         return "zh_CN" if other == "zh" else other
 
@@ -146,7 +146,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
 
 def _catalogs(options: Options, download_folder: Path) -> dict[str, bytes]:
-    """The catalogs of the language by name; of several of one name, the first.
+    """The catalogs of the language by name; the first, if several have one name.
 
     Raises UserError if there are none.
     """
@@ -174,9 +174,9 @@ def _catalogs(options: Options, download_folder: Path) -> dict[str, bytes]:
 
 
 def _offered(names: Sequence[str], folder: Path) -> list[str]:
-    """Those of these packages that apt has, by its indices, or all if it has no index.
+    """The packages that are in apt's indices; all, if it has no index.
 
-    A release renames some, and one that apt lacks would stop it for all of them.
+    Releases rename packages, and one that apt lacks would stop the download of all.
     """
     if all(any(folder.glob(f"{name}_*.deb")) for name in names):
         return list(names)
@@ -187,7 +187,7 @@ def _offered(names: Sequence[str], folder: Path) -> list[str]:
         known |= {line.split()[1] for line in lines if line.startswith("Package: ")}
     offered = [name for name in names if name in known]
     if offered and (lacking := sorted(set(names) - known)):
-        log.warning("apt lacks, and the text is without: %s", ", ".join(lacking))
+        log.warning("left out of the text, since apt lacks them: %s", ", ".join(lacking))
     return offered or list(names)
 
 
@@ -209,7 +209,7 @@ def _contents(file: Path, wanted: re.Pattern, folder: Path | None) -> Iterator[t
 
 
 def _name(path: str) -> str:
-    """A catalog's path without what is the same everywhere: git of usr/share/locale/de/..."""
+    """A catalog's path without what all have: git for usr/share/locale/de/LC_MESSAGES/git.mo."""
     name = re.sub(r"[^/]+/LC_MESSAGES/", "", path.removeprefix("./")).removesuffix(".mo")
     return name.removeprefix("usr/share/locale/")
 

@@ -93,7 +93,7 @@ def test_packages_that_apt_lacks_are_left_out_and_said(monkeypatch, tmp_path, ca
     caplog.set_level("INFO")
     table = fetch(Options(packages=["old", "editor"]), tmp_path / "own")
     assert table.to_numpy().tolist() == EXPECTED
-    assert "apt lacks, and the text is without: old" in caplog.text
+    assert "left out of the text, since apt lacks them: old" in caplog.text
     assert "packages: editor_1.2_all.deb" in caplog.text
 
 
