@@ -22,7 +22,7 @@ def load(folder: str | Path) -> Subject:
     folder : str or Path
         With `config.json`, `model.safetensors` and a tokenizer. Either `model/` in the folder
         of a run, or a model of any family of transformers that reads token ids alone and hands out
-        its states after each layer, as it does with a short sentence here.
+        its states after each layer. A short sentence is read, to see whether it does.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def untrained(folder: str | Path, seed: int) -> Subject:
     folder : str or Path
         As in `load`.
     seed : int
-        Seed of the weights. Those of a run are the ones that a run of that seed starts from.
+        Seed of the weights. A run's twin has the weights from which a run of this seed starts.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def untrained(folder: str | Path, seed: int) -> Subject:
     Raises
     ------
     UserError
-        As `load`, but for missing weights.
+        As `load`, but weights may be missing.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def _who_opens(folder: Path) -> ModuleType:
     """The module for the kind of model that a folder holds."""
     if model_type(folder) in KINDS:
         return runs
-    # It imports transformers, which takes longer than many jobs about runs.
+    # Late: importing transformers takes longer than many jobs about runs.
     from bottomup.subjects import checkpoint
 
     return checkpoint

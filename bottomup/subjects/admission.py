@@ -1,15 +1,14 @@
-"""What of a checkpoint's folder transformers gets to see.
+"""Which parts of a checkpoint's folder transformers gets to see.
 
 A config can make transformers fetch, install or run something: kernels, adapters, other files of
-weights, code. So transformers never opens the folder itself. It opens another one, made for as long
-as it loads, with
+weights, code. So transformers never opens the folder itself. It opens a temporary one with
 
-- config.json and tokenizer_config.json without what says how a model is run, not what it is;
-- the files of the tokenizer, and of special_tokens_map.json what names tokens: transformers takes
-  all else in it for arguments, such as another file of the vocabulary;
+- config.json and tokenizer_config.json without the keys that say how a model is run (`MACHINERY`);
+- the files of the tokenizer; special_tokens_map.json has only the keys that name tokens, since
+  transformers takes others for arguments, such as another file of the vocabulary;
 - model.safetensors, or the files that its index names, all of them bare names in the folder.
 
-What its config says must also be what its weights are, by their headers, before anything is built.
+Before anything is built, the size that the config describes must fit the headers of the weights.
 """
 
 import json
@@ -33,31 +32,30 @@ from bottomup.subjects.folder import AGAIN, read_json, require_file, require_wei
 
 CONFIGS = ("config.json", "tokenizer_config.json")
 SPECIALS, NAMES_TOKENS = "special_tokens_map.json", ("_token", "_tokens")
-# How a model is run: which attention, kernels, adapters, devices, formats of numbers and answers,
-# files. It is not needed, since `checkpoint` says all that. Whole names: to families, part of one
-# means a shape.
+# Keys that say how a model is run: attention, kernels, adapters, devices, formats of numbers and
+# outputs, files. They are left out, since `checkpoint` decides all that. They match as a whole: a
+# key that only contains one may be part of a family's shape.
 MACHINERY = re.compile(
     r"\w*implementation(_\w+)?|use_kernels|kernel_(config|mapping)|trust_remote_code|"
     r"(fusion|distributed|peft)_config|device_map|transformers_weights|\w*name_or_path|"
     r"_?commit_hash|adapter_kwargs|(torch_)?dtype|chat_template|\w*_files?|(use_)?return_dict"
 )
-# What weights mean, or code: without it a model would be another one.
+# Keys without which a model would be another one: they name code, or say what weights mean.
 CODE, QUANTIZED = "auto_map", re.compile(r"^(quantization|compression)_config$|^quant_method$")
-# Keys that say how often something is built, and how often at most.
+# Keys that match COUNTS, but not SIZES, say how many parts are built; `MOST` is the most allowed.
 COUNTS = re.compile(r"layer|block|expert|depth|group|stack")
 SIZES = re.compile(r"size|vocab|len|dim|width|window|eps|_ids?$|freq|std|scale|every")
 MOST = 2**15
-# What other numbers that say how often may be: of labels, which each get a name, and in lists.
+# Other numbers that say how much is built: of labels, each of which gets a name, and in lists.
 LABELS, MOST_LISTED = ("num_labels", "num_classes"), 2**20
-MOST_PARTS = 2**18  # modules of a model, each with some kB, whatever they hold
+MOST_PARTS = 2**18  # modules of a model; each takes some kB even without weights
 # Buffers that older versions saved, which are no weights and may hold whole numbers.
 BUFFERS = re.compile(
     r"(position_ids|token_type_ids|masked_bias|attn\.bias|attention\.bias|num_batches_tracked|"
     r"attn\.(causal_)?mask|relative_position_index)$"
 )
 NUMBERS = ("F64", "F32", "F16", "BF16")  # the types that weights may have
-# A config's model may be so much larger than its weights: what a model computes for itself, such as
-# positions, is not among them.
+# By how many numbers a model may exceed twice its weights: it computes some itself, as positions.
 SLACK = 2**26
 LARGEST = 2**36  # numbers of a model without weights
 
@@ -72,10 +70,11 @@ class Tensor:
 
 @contextmanager
 def admitted(folder: Path, weights: bool = False) -> Iterator[Path]:
-    """A folder with what may be seen of a checkpoint's, as long as the context lasts; nothing is
-    fetched in this time.
+    """A context with a temporary folder: what transformers may see of the checkpoint in `folder`.
 
-    weights: whether its weights are there, too. UserError for what is never opened.
+    Nothing is fetched while the context lasts. weights: whether the weights are there, too.
+
+    Raises UserError for a checkpoint that is never opened, such as one that asks for code.
     """
     with tempfile.TemporaryDirectory(prefix="checkpoint") as temporary, _offline():
         seen = Path(temporary)
@@ -100,8 +99,8 @@ def admitted(folder: Path, weights: bool = False) -> Iterator[Path]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files with the weights of a folder; UserError if its index names any but safetensors
-    beside it."""
+    """The files with the weights of a folder; UserError if its index names anything but safetensors
+    files beside it."""
     if (folder / WEIGHTS).exists():
         require_file(folder / WEIGHTS)
         return [folder / WEIGHTS]
@@ -125,9 +124,10 @@ def _map_of(index: dict, folder: Path) -> dict:
 
 
 def header(folder: Path) -> dict[str, Tensor]:
-    """What the weights of a folder are, by name, without reading them; nothing where it has none.
+    """The type and shape of each weight of a folder, by name, from the headers of its files; empty
+    if it has none.
 
-    SafetensorError where they are damaged.
+    Raises SafetensorError if a file is damaged.
     """
     tensors: dict[str, Tensor] = {}
     if not (folder / WEIGHTS).exists() and not (folder / INDEX).exists():
@@ -141,8 +141,8 @@ def header(folder: Path) -> dict[str, Tensor]:
 
 
 def require_size(folder: Path, size: int) -> None:
-    """Raise UserError if a model of `size` numbers is far larger than the weights of a folder, or
-    than any is, if it has none."""
+    """Raise UserError if a model of `size` numbers is far larger than the weights of a folder or,
+    if it has none, larger than `LARGEST`."""
     tensors = header(folder)
     held = sum(prod(tensor.shape) for tensor in tensors.values())
     if size > (2 * held + SLACK if tensors else LARGEST):
@@ -155,9 +155,9 @@ def require_size(folder: Path, size: int) -> None:
 def require_numbers(folder: Path, learned: set[str], whole: set[str]) -> None:
     """Raise UserError if a weight is stored as anything but floating-point numbers.
 
-    learned: the names of the weights, which tell them from the buffers that older versions saved.
-    whole: of the model's own buffers of whole numbers, such as the expert of each token, the last
-        parts of their names; others may be published under other names.
+    learned: the names of the weights, to tell them from buffers that older versions saved.
+    whole: the last parts of the names of the model's own buffers of whole numbers, such as the
+        expert of each token; a published checkpoint may have other parts before them.
     """
     wrong = {
         name: tensor.dtype
@@ -217,7 +217,7 @@ def _refuse(path: Path, key: str, value: object) -> None:
 
 
 def _whole(value: object) -> Iterator[int]:
-    """The whole numbers in a value, but for those that have keys of their own."""
+    """The whole numbers in a value and its lists; those of a section have keys of their own."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, list):
             yield from _whole(one)
@@ -227,7 +227,7 @@ def _whole(value: object) -> Iterator[int]:
 
 @contextmanager
 def on_paper() -> Iterator[None]:
-    """A context in which models are made without weights; UserError if one has too many parts."""
+    """A context in which models are built without weights; UserError if one has too many parts."""
     parts = count(1)
 
     def counted(*_: object) -> None:

@@ -1,8 +1,7 @@
 """One attention function for all families: it keeps weights, scales heads and hides tokens.
 
 In each layer transformers calls the attention function that the model's config names. Ours calls
-the family's own eager function. So it differs from that only as asked, whatever a family adds to
-its scores.
+the family's own eager function, so it keeps whatever a family adds to its scores.
 """
 
 import sys
@@ -30,8 +29,10 @@ class Pass:
     gates: the factors of the heads' outputs, `[heads]` for each layer; for a whole model with a
         decoder, for each attention in the order of calls.
     hidden: tokens that no other position sees, bool `[layers, batch, length]`.
-    weights: those of each layer so far, `[batch, heads, queries, keys]`, if they are kept.
-    value, outputs: of the layer that attended last, as of `attend`, if weights are kept.
+    keep: whether to keep weights, values and outputs.
+    weights: those of each layer so far, `[batch, heads, queries, keys]`, if kept.
+    layer: the number of layers that have attended.
+    value, outputs: those of the last of these layers, as in `attend`, if kept.
     """
 
     gates: Sequence[Tensor] | Tensor | None
@@ -72,9 +73,9 @@ def attend(
     """What transformers calls; the arguments are those of the families' eager attention.
 
     query: `[batch, heads, queries, d_head]`. key, value: `[batch, key_heads, keys, d_head]`.
-    attention_mask: `[batch, 1, queries, keys]`, added to the scores; families call it so or by its
-    place. Returns the heads' outputs `[batch, queries,
-    heads, d_head]` and the weights `[batch, heads, queries, keys]`.
+    attention_mask: `[batch, 1, queries, keys]`, added to the scores; some families pass it by name.
+    Returns the heads' outputs `[batch, queries, heads, d_head]` and the weights `[batch, heads,
+    queries, keys]`.
     """
     eager = sys.modules[type(module).__module__].eager_attention_forward
     current = _current.get()
@@ -96,11 +97,12 @@ def attend(
 
 @contextmanager
 def value_norms(seen: Pass) -> Iterator[list[Tensor]]:
-    """A context for a pass that keeps weights: |f(x)| of each layer, as of `Subject.value_norms`.
+    """A context for a pass that keeps weights. It fills the list with |f(x)| of each layer (see
+    `Subject.value_norms`).
 
-    The output projection is the linear map that reads exactly what the heads put out. The list is
-    shorter than the layers where there is none, as in families that put a norm or a gate before it,
-    and where what the heads put out is not what they weight.
+    A layer's output projection is the linear map whose input is exactly the heads' output. The list
+    lacks layers without one, as in families that put a norm or a gate before it, and layers whose
+    heads put out something else than the weighted sum of their values.
     """
     norms: list[Tensor] = []
 

@@ -14,12 +14,12 @@ from bottomup.subjects.subject import Subject
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences side by side; which places are padding is a matter of their lengths, never of ids.
+    """Sentences side by side, padded on the right. Lengths decide what is padding, never ids.
 
-    sentences, lengths: their numbers in the text, and how many tokens each has, both `[batch]`.
-    ids: filled up on the right, `[batch, length]`. tokens: which of these are tokens, and special:
-    which of the tokens are not part of the text, both bool. index: the place of each token in the
-    text, 0 outside of the sentences.
+    sentences: their numbers in the text, `[batch]`. lengths: the tokens of each, `[batch]`. The
+    others are `[batch, length]`: ids; tokens, whether a place is a token and no padding; special,
+    whether it is a token that is not part of the text; index, the token's place in the text, 0 for
+    padding.
     """
 
     sentences: np.ndarray
@@ -54,8 +54,10 @@ def states(
     batch_tokens: int,
     device: torch.device | str,
 ) -> np.ndarray:
-    """The representations of some tokens of a text, float32 `[layers + 1, n_kept, d_model]`; kept:
-    which, bool `[n_tokens]`."""
+    """The representations of some tokens of a text, float32 `[layers + 1, n_kept, d_model]`.
+
+    kept: which tokens, bool `[n_tokens]`.
+    """
     row = np.cumsum(kept) - 1
     views = np.empty((subject.layers + 1, kept.sum(), subject.d_model), dtype=np.float32)
     subject.model.to(device)

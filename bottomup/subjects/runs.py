@@ -93,7 +93,8 @@ class Run(OfOurs):
     def masks(self) -> bool:
         """Whether it sees both sides and has no decoder, like models trained with masks.
 
-        Its folder cannot tell more: the untrained control counts, and MLM under LM's mask does not.
+        Its folder does not say more. So the untrained control counts, and MLM under LM's attention
+        mask does not.
         """
         return not self.causal and not self.translates
 
@@ -125,7 +126,7 @@ class Run(OfOurs):
             return self._read_by_layer(ids, hidden)
 
     def _read_by_layer(self, ids: Tensor, hidden: Tensor) -> Encoding:
-        """hidden: `[layers, batch, length]`."""
+        """Read with tokens hidden, bool `[layers, batch, length]`."""
         encoder, visible = self.model.encoder, self._visible(ids)
         x = encoder.embed(ids)
         # Padding may see itself, or it would see nothing.
@@ -174,8 +175,8 @@ class Run(OfOurs):
 class OtherTrunk(OfOurs):
     """One of our models that is not a Transformer and has no heads.
 
-    Layer 0 is the token embedding, layer n the sum after layer n. Two directions that do not see
-    each other are side by side, the one from the left first.
+    Layer 0 is the token embedding, layer n the sum after layer n. If two directions do not see each
+    other, their states are concatenated, left to right first.
     """
 
     model: TrunkModel

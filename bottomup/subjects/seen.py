@@ -15,7 +15,7 @@ class Seen:
     """A model, and the files that it is looked at with.
 
     run: the columns that name it. folder: of the model. files: what the table reads, by name.
-    batch_tokens: how many padded tokens to read at once. null: which rows are permuted, for a table
+    batch_tokens: how many padded tokens to read at once. null: how rows are permuted, for a table
     that compares its values with those of permuted rows.
     """
 
@@ -27,19 +27,20 @@ class Seen:
     null: Null | None = None
 
     def paths(self, name: str) -> list[Path]:
-        """The files of that name; none where the study has none."""
+        """The files of that name; empty if the study has none."""
         return self.files.get(name, [])
 
     def file(self, name: str) -> Path | None:
-        """The first of them, if there is one."""
+        """The first file of that name; None if the study has none."""
         return next(iter(self.paths(name)), None)
 
     def needed(self, name: str) -> Path:
-        """The first of them, which every study has."""
+        """The first file of a name that every study has."""
         return self.files[name][0]
 
 
 def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
-    """The model in these files, by the names that a table reads, and the others."""
+    """What a table sees: the model in `files["model"]`, and all files by their names in
+    `Table.reads`."""
     folder = files["model"][0].parent
     return Seen(measured.run, subjects.load(folder), folder, files, null=measured.null)

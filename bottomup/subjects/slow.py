@@ -1,8 +1,8 @@
-"""Tokenizers that transformers has in Python alone, behind the calls that we make of a fast one.
+"""Slow tokenizers (transformers has them only in Python) with the methods that we use of fast ones.
 
-Such a tokenizer does not tell where in the text its pieces stand. They are found again: pieces come
-in the order of the text, and differ from it in case, accents, compatible characters and marks. Only
-where pieces are bytes is nothing of the text in them, and the tokenizer is asked what they spell.
+A slow tokenizer does not say where in the text its pieces stand, so we search for them. Pieces come
+in the order of the text, and differ from it in case, accents, compatible characters and marks. If
+pieces are bytes, nothing of the text is in them; then the tokenizer is asked what they spell.
 """
 
 import unicodedata
@@ -30,7 +30,7 @@ class Encoded:
 
 
 class SlowTokenizer:
-    """One side of a tokenizer: what is read, or, of a translator, what is written."""
+    """One side of a tokenizer: for the text that is read, or for the `target` of a translator."""
 
     def __init__(self, pretrained: PreTrainedTokenizerBase, target: bool = False):
         self.pretrained, self.target = pretrained, target
@@ -52,10 +52,10 @@ class SlowTokenizer:
         return not spelled and self.pretrained.convert_tokens_to_string(pieces) == NOT_ASCII
 
     def _spelled(self, text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
-        """As `places`, by what more and more of the pieces spell; nothing where they are no bytes,
-        or do not spell the text.
+        """The spans of `places`, found by what the first n pieces spell, for each n. Empty if
+        pieces are not bytes, or do not spell the text.
 
-        A piece holds the characters that it ends; one that ends none, the next that are ended.
+        A piece holds the characters that it completes; if none, those that are completed next.
         """
         spell = self.pretrained.convert_tokens_to_string
         if not self.over_bytes or spell([*pieces]) != text:
@@ -99,14 +99,14 @@ class SlowTokenizer:
         return len(self.pretrained)
 
     def no_truncation(self) -> None:
-        """Nothing to switch off: `encode` never does."""
+        """Do nothing: `encode` never truncates."""
 
     def no_padding(self) -> None:
-        """Nothing to switch off: `encode` never does."""
+        """Do nothing: `encode` never pads."""
 
 
 def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """The span of each piece in a text, in characters; start and end are equal for nothing.
+    """The span of each piece in a text, in characters; empty (start = end) if it has none.
 
     Pieces that are not found, such as unknown ones, share what is between their neighbors.
     """
@@ -121,7 +121,7 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     for piece in pieces:
         sought = _plain(_shown(piece))
         start = written.find(sought, at)
-        # Only a piece that was lost leaves room before the next one.
+        # There is a gap before a piece only if the pieces before it were not found.
         if start < 0 or (start > at and not lost):
             lost += 1
             continue

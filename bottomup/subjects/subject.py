@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Subject(ABC):
     """A model that is looked at: its layers, its attention, its tokens.
 
-    Of a model with an encoder, the encoder is looked at. `bottomup.subjects.load` opens one.
+    If a model has an encoder, only the encoder is looked at. `bottomup.subjects.load` opens one.
 
     Attributes
     ----------
@@ -66,13 +66,13 @@ class Subject(ABC):
 
     @property
     def hides(self) -> bool:
-        """Whether tokens can be hidden from others: these see them by attention alone."""
+        """Whether tokens can be hidden from others, because these see them by attention alone."""
         return self.heads > 0
 
     @property
     @abstractmethod
     def causal(self) -> bool:
-        """Whether no position sees later ones; of one that reads `backward`, earlier ones."""
+        """Whether no position sees later ones (earlier ones, if the model reads `backward`)."""
 
     @property
     def backward(self) -> bool:
@@ -80,15 +80,17 @@ class Subject(ABC):
         return False
 
     def seen(self, pairs: Tensor) -> Tensor:
-        """Those of pairs of positions, bool `[..., queries, keys]`, of which the query's side of
-        the text has the key."""
+        """`pairs` without those whose query does not see the side of the text that has the key.
+
+        pairs: of positions, bool `[..., queries, keys]`.
+        """
         if self.backward:
             return pairs.triu()
         return pairs.tril() if self.causal else pairs
 
     @property
     def learns(self) -> bool:
-        """Whether weights can be trained by what it makes of a text."""
+        """Whether its states have gradients by its weights."""
         return True
 
     @property
@@ -169,9 +171,9 @@ class Subject(ABC):
         hidden : Tensor of shape (batch, length) or (layers, batch, length), bool, optional
             Tokens that no position but their own sees, in all layers or in each.
         lengths : Tensor of shape (batch,), int64, optional
-            The number of tokens of each sentence; what comes after is padding. Without it a
-            sentence ends where nothing but padding follows, if the tokenizer has a token of marks
-            for padding alone, such as `<pad>`, and else with its row.
+            The number of tokens of each sentence; what comes after is padding. Without it, a
+            sentence ends where only padding follows, if the tokenizer has a token for padding
+            alone, such as `<pad>`. Otherwise it fills its row.
 
         Returns
         -------
@@ -191,7 +193,7 @@ class Subject(ABC):
     def differentiable_states(
         self, ids: Tensor, lengths: Tensor | None = None
     ) -> tuple[Tensor, ...]:
-        """As `hidden_states`, for what trains the weights of `encoder`."""
+        """As `hidden_states`, with gradients, to train the weights of `encoder`."""
         return self._checked(ids, None, None, lengths, output_hidden_states=True).hidden_states
 
     @torch.inference_mode()
@@ -225,8 +227,8 @@ class Subject(ABC):
         return self._checked(ids, gates, hidden, lengths, output_attentions=True).attentions
 
     def value_norms(self, ids: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ...] | None:
-        """How long the vectors are that heads weight: |f(x)|, f(x) = (x W_V + b_V) W_O (Kobayashi
-        et al. 2020).
+        """Norms of the vectors that heads weight: |f(x)|, f(x) = (x W_V + b_V) W_O (Kobayashi et
+        al. 2020).
 
         Parameters
         ----------
@@ -242,7 +244,7 @@ class Subject(ABC):
         return None
 
     def tokens(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which places are inside of the sentences, bool `[batch, length]`; lengths: as in
+        """Which places are tokens and not padding, bool `[batch, length]`; lengths: as in
         `hidden_states`."""
         places = torch.arange(ids.shape[1], device=ids.device)
         lengths = self._inferred_lengths(ids) if lengths is None else lengths.to(ids.device)
@@ -285,10 +287,10 @@ class Subject(ABC):
     ) -> Tensor:
         """The residual stream after `layer`, counted from 1, `[batch, length, d_model]`.
 
-        ids: padded, `[batch, length]`. below: the stream before this layer, with anything where
-        there is padding; it is gone on from where the family allows it, else all is read from the
-        start. hidden: tokens that no position but their own sees in this layer, bool `[batch,
-        length]`; layers below are as usual.
+        ids: padded, `[batch, length]`. below: the stream before this layer, with anything at
+        padding. If the family allows it, this layer alone is run on `below`; otherwise all layers
+        are run from the start. hidden: tokens that no position but their own sees in this layer,
+        bool `[batch, length]`; nothing is hidden in others.
         """
         if hidden is not None:
             of_layers = hidden.new_zeros(self.layers, *hidden.shape)
@@ -345,8 +347,11 @@ class Subject(ABC):
         output_hidden_states: bool = False,
         output_attentions: bool = False,
     ) -> Encoding:
-        """tokens: as of `tokens`, with `padding` elsewhere. hidden: `[layers, batch, length]`.
-        Others: as of `Encoder.forward` of the Transformer."""
+        """Read checked input.
+
+        tokens: from `tokens`; ids are `padding` elsewhere. hidden: `[layers, batch, length]`.
+        Others: as in `Encoder.forward` of the Transformer.
+        """
 
     @property
     @abstractmethod

@@ -30,8 +30,8 @@ CUT = "cut off"  # it ends beyond what the model reads
 SHARED = "shared"  # one of its sub-words holds something else, too
 REASONS = (VANISHED, CUT, SHARED)
 
-# What is read of a sentence of which a tokenizer leaves nothing, as some do without a token for
-# what they do not know: a token that is not part of it. Ids, which are added, and spans.
+# Ids, whether they are added, and spans, for a sentence of which a tokenizer leaves nothing, as
+# some do that have no token for the unknown. The model then reads one token that is not part of it.
 NOTHING = [0], [1], [(0, 0)]
 
 Span = tuple[int, int]  # start and end in a sentence, in characters
@@ -71,9 +71,9 @@ def encode(
     """Encode sentences, and find the sub-words of each word.
 
     sentences: with the marks of words that their language has (see `corpus.segmentation`), which
-    only tokenizers of ours read. words: those of each sentence, without overlap, by their places in
-    it without marks. max_length: tokens that the model reads at once, including special ones. The
-    end of longer sentences is cut off, except for special tokens there.
+    only our own tokenizers read. words: the spans of each sentence's words in the sentence without
+    marks; they do not overlap. max_length: tokens that the model reads at once, including special
+    ones. The end of longer sentences is cut off, except for special tokens there.
 
     A word is aligned if it has sub-words, all of them are read, and none holds more of the sentence
     than this word and white space. A sub-word of white space only belongs to no word, whichever
@@ -144,7 +144,7 @@ def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Wo
 
 
 def held_out(seen: "Seen", sentences: np.ndarray) -> TokenFile:
-    """These sentences of the test split as a subject reads them, a checkpoint in tokens of its own.
+    """These sentences of the test split as a subject reads them; a checkpoint has its own tokens.
 
     seen: of a table that reads `held_out` (rules/measures.smk).
 
