@@ -77,7 +77,7 @@ class Reader(Encoder):
 
     def __init__(self, config: Config):
         super().__init__(config.shape)
-        self.asked = config
+        self.defaults = config
 
     def forward(  # type: ignore[override]
         self,
@@ -96,9 +96,9 @@ class Reader(Encoder):
                 "continue several texts, take texts of equal length"
             )
         if output_hidden_states is None:
-            output_hidden_states = self.asked.output_hidden_states
+            output_hidden_states = self.defaults.output_hidden_states
         if output_attentions is None:
-            output_attentions = self.asked.output_attentions
+            output_attentions = self.defaults.output_attentions
         ids = input_ids.masked_fill(~tokens, PAD)
         read = super().forward(ids, bool(output_hidden_states), bool(output_attentions))
         return BaseModelOutput(read.states, read.hidden_states or None, read.attentions or None)

@@ -15,5 +15,5 @@ def about_the_disk(error: Exception) -> str | None:
     if FULL.search(text):
         return f"{text}; free some space and run again"
     if CLOSED.search(text):
-        return f"{text}; let it be read and written, or move the folder to where it can be"
+        return f"{text}; change its permissions, or move the folder to a disk that can be written"
     return None

@@ -53,22 +53,22 @@ def start(folder: Path) -> None:
     _held.extend([may_run, still_run])
     os.environ.update({FOLDER: str(folder), STARTED_BY: this})
 
-    heard, hears = os.pipe()
-    os.set_blocking(hears, False)
-    signal.set_wakeup_fd(hears)
-    threading.Thread(target=_let_jobs_end_at, args=[heard, may_run], daemon=True).start()
+    signals, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end)
+    threading.Thread(target=_let_jobs_end_at, args=[signals, may_run], daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # which nohup sets
             signal.signal(number, signal.default_int_handler)
 
 
-def _let_jobs_end_at(heard: int, may_run: TextIO) -> None:
+def _let_jobs_end_at(signals: int, may_run: TextIO) -> None:
     """Wait for a signal, then set `stopped` and free the first lock, so that the jobs end.
 
     The signal's handler cannot do this: Python calls it in the main thread, which sometimes keeps
     waiting for a job if the signal came just as it began to wait.
     """
-    os.read(heard, 1)
+    os.read(signals, 1)
     stopped.set()
     fcntl.flock(may_run, fcntl.LOCK_UN)
 

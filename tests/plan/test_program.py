@@ -161,8 +161,8 @@ def test_a_folder_that_is_closed_is_a_line(run, number):
     with pytest.raises(SystemExit) as error:
         run(main=main)
     assert error.value.code == (
-        f"error: [Errno {number}] {os.strerror(number)}: 'results/table.csv'; let it be read and "
-        "written, or move the folder to where it can be"
+        f"error: [Errno {number}] {os.strerror(number)}: 'results/table.csv'; change its "
+        "permissions, or move the folder to a disk that can be written"
     )
 
 
