@@ -20,7 +20,7 @@ def load(path: Path | str, n_occurrences: int, unit: str = "subword") -> np.ndar
     """
     views = load_array(path, mapped=True)
     if views.ndim != 3 or views.dtype.kind != "f":
-        raise damaged(path, f"it has the shape {views.shape} in {views.dtype}, of no views")
+        raise damaged(path, f"{views.dtype} of shape {views.shape}, expected floats [layers, n, d]")
     if views.shape[1] != n_occurrences:
         raise UserError(
             f"{path} has {views.shape[1]} rows; allowed: one for each of the {n_occurrences} rows "

@@ -144,7 +144,7 @@ def test_arrays_that_torch_cannot_read(tmp_path):
 @pytest.mark.parametrize("other", [np.zeros((2, 3)), np.zeros((1, 2, 3), int), np.zeros(())])
 def test_views_of_no_views(tmp_path, other):
     np.save(tmp_path / "views.npy", other)
-    with pytest.raises(UserError, match=r"views.npy is damaged: it has the shape"):
+    with pytest.raises(UserError, match=r"views.npy is damaged: .* expected floats"):
         views.load(tmp_path / "views.npy", 2)
 
 

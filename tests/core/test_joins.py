@@ -39,5 +39,5 @@ def test_views_of_other_occurrences_are_not_seen():
 @pytest.mark.parametrize("array", [np.zeros((5, 4)), np.zeros((2, 5, 4), int)])
 def test_an_array_that_holds_no_views_is_none(tmp_path, array):
     np.save(tmp_path / "views.npy", array)
-    with pytest.raises(UserError, match="of no views"):
+    with pytest.raises(UserError, match=r"is damaged: .* expected floats"):
         load(tmp_path / "views.npy", 5)
