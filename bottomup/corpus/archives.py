@@ -174,7 +174,7 @@ def _package_data(stream: BufferedIOBase) -> BufferedIOBase:
     while header := stream.read(60):
         fields = _AR_HEADER.fullmatch(header)
         if not fields:
-            raise tarfile.ReadError("a header of the Debian package is none")
+            raise tarfile.ReadError("a header in the Debian package is damaged")
         size = int(fields[1])
         if header.startswith(b"data.tar"):
             return io.BytesIO(stream.read(size))

@@ -69,4 +69,4 @@ def carried(pairs: pd.DataFrame) -> list[Loss]:
 def worst(losses: Iterable[Loss]) -> str:
     """The end of an error line: the step that dropped most; empty if none did."""
     most = max(losses, key=lambda loss: loss.dropped, default=None)
-    return f"; of all steps, {most}" if most else ""
+    return f"; the largest loss: {most}" if most else ""

@@ -41,13 +41,11 @@ class Options(SourceOptions):
 
     @model_validator(mode="after")
     def one_form(self) -> "Options":
-        aligned = [self.source is not None, self.target is not None]
+        given = {name for name in ("source", "target", "tsv") if getattr(self, name) is not None}
         if len(self.languages) == 1:
-            if aligned != [True, False] or self.tsv:
+            if given != {"source"}:
                 raise ValueError("for one language, give `source` (and `documents`) alone")
-        elif not (all(aligned) and not self.tsv) and not (
-            self.tsv and not any(aligned) and not self.documents
-        ):
+        elif given != {"source", "target"} and (given != {"tsv"} or self.documents is not None):
             raise ValueError("give `source` and `target` (and `documents`), or `tsv` alone")
         return self
 

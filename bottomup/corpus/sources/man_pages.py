@@ -31,8 +31,8 @@ from bottomup.corpus.sources import COLUMNS
 log = logging.getLogger(__name__)
 
 ELSEWHERE = (
-    "take what is not to be had out of `packages`, or set `from: folder` and the `folder` of "
-    "packages (.deb) or of pages"
+    "remove what apt lacks from `packages`, or set `from: folder` and the `folder` of packages "
+    "(.deb) or of pages"
 )
 MANDOC = (
     "install it (Debian, Ubuntu: apt-get install mandoc), or put its package for this machine, a "

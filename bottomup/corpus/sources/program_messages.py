@@ -26,8 +26,8 @@ from bottomup.corpus.sources import COLUMNS
 log = logging.getLogger(__name__)
 
 ELSEWHERE = (
-    "take what is not to be had out of `packages`, or set `from: folder` and the `folder` of "
-    "packages (.deb) or of catalogs"
+    "remove what apt lacks from `packages`, or set `from: folder` and the `folder` of packages "
+    "(.deb) or of catalogs"
 )
 # Those of Debian 12 that have most text for their size. {language} is that of the translation.
 PACKAGES = [
