@@ -160,24 +160,26 @@ class Checkpoint(Subject):
         only where there are no gradients.
         """
         try:
-            return self._found(self._seen_by_slopes)
+            return self._sees_if_stirred(self._sees_by_gradients)
         except (RuntimeError, ValueError, TypeError, AttributeError):  # as of quantized families
-            return self._found(self._seen_by_states)
+            return self._sees_if_stirred(self._sees_by_states)
 
-    def _found(self, seen: Callable[[], tuple[bool, bool]]) -> tuple[bool, bool]:
-        found = seen()
-        if not any(found):  # some families begin with zeros
+    def _sees_if_stirred(self, sees: Callable[[], tuple[bool, bool]]) -> tuple[bool, bool]:
+        """What `sees` finds, if need be with noise on the weights: some families begin with
+        zeros."""
+        seen = sees()
+        if not any(seen):
             with _stirred(self.model):
-                found = seen()
-        return found
+                seen = sees()
+        return seen
 
-    def _seen_by_slopes(self) -> tuple[bool, bool]:
+    def _sees_by_gradients(self) -> tuple[bool, bool]:
         ids = self.ordinary[:4]
-        first, *later = self._slopes(ids)
-        *earlier, last = self._slopes(ids, place=-1)
+        first, *later = self._gradient_norms(ids)
+        *earlier, last = self._gradient_norms(ids, place=-1)
         return max(later) > SEEN * first, max(earlier) > SEEN * last
 
-    def _seen_by_states(self) -> tuple[bool, bool]:
+    def _sees_by_states(self) -> tuple[bool, bool]:
         itself, *others = self.ordinary[:4]
         with one_pass(), torch.inference_mode():
             one, other = (self._top([itself, *rest, itself]) for rest in (others, others[::-1]))
@@ -292,7 +294,7 @@ class Checkpoint(Subject):
         for stack in going_on.stacks(self.encoder, self.layers):
             states = self.hidden_states(ids, lengths=lengths)
             if all(
-                self._same(stack, layer, states[layer - 1], ids, hidden, lengths, inside)
+                self._agrees(stack, layer, states[layer - 1], ids, hidden, lengths, inside)
                 for layer in range(1, self.layers + 1)
                 for hidden in [nothing, some]
                 if self.hides or not hidden.any()
@@ -300,7 +302,7 @@ class Checkpoint(Subject):
                 return stack
         return None
 
-    def _same(
+    def _agrees(
         self,
         stack: nn.ModuleList,
         layer: int,
@@ -383,7 +385,7 @@ class Checkpoint(Subject):
 
     @torch.inference_mode(False)
     @torch.enable_grad()
-    def _slopes(self, ids: list[int], place: int = 0) -> list[float]:
+    def _gradient_norms(self, ids: list[int], place: int = 0) -> list[float]:
         """The norms of the gradient of the top layer at a place, by the embedding of each token."""
         embedded = []
 
@@ -399,8 +401,8 @@ class Checkpoint(Subject):
             hook.remove()
         # Any direction will do, except one that norms project out.
         direction = torch.arange(len(state), device=state.device).cos()
-        [slopes] = torch.autograd.grad(state @ direction, embedded[:1])
-        return slopes.flatten(0, -2).norm(dim=-1).tolist()  # XLNet has the batch second
+        [gradient] = torch.autograd.grad(state @ direction, embedded[:1])
+        return gradient.flatten(0, -2).norm(dim=-1).tolist()  # XLNet has the batch second
 
     def _top(self, ids: Sequence[int]) -> Tensor:
         """The top layer for some ids, none of which is padding, `[length, d_model]`."""

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, takewhile
+from itertools import accumulate, pairwise, takewhile
 from operator import eq
 
 from transformers import PreTrainedTokenizerBase
@@ -61,11 +61,12 @@ class SlowTokenizer:
         if not self.over_bytes or spell([*pieces]) != text:
             return []
         parts = (spell([*pieces[:n]]) for n in range(len(pieces) + 1))
-        ended = [*accumulate((sum(takewhile(bool, map(eq, text, part))) for part in parts), max)]
-        spans, end = [], (0, 0)
-        for start, after in zip(ended[-2::-1], ended[:0:-1], strict=True):
-            end = (start, after) if after > start else end
-            spans.append(end)
+        # How many characters of the text are complete after n pieces.
+        complete = [*accumulate((_n_alike(text, part) for part in parts), max)]
+        spans, span = [], (0, 0)
+        for start, end in reversed([*pairwise(complete)]):
+            span = (start, end) if end > start else span
+            spans.append(span)
         return spans[::-1]
 
     def _pieces(self, text: str) -> tuple[list[str], list[int], list[int]]:
@@ -128,6 +129,11 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
         spans += [span(at, start)] * lost + [span(start, start + len(sought))]
         at, lost = start + len(sought), 0
     return spans + [span(at, len(letters))] * lost
+
+
+def _n_alike(one: str, other: str) -> int:
+    """How many characters are the same, from the start."""
+    return sum(takewhile(bool, map(eq, one, other)))
 
 
 def _shown(piece: str) -> str:
