@@ -5,7 +5,7 @@ from itertools import combinations
 
 # By trunk, whether its layers have attention heads. A trunk without attention has no decoder.
 TRUNKS = {"transformer": True, "lstm": False, "convolution": False}
-KINDS = ("encoder", "decoder", "cross")  # each to itself, and the decoder to the encoder
+KINDS = ("encoder", "decoder", "cross")  # self-attention of each; decoder to encoder
 # The kinds of attention whose heads a sweep may prune, by its name in the config.
 GATED = {"+".join(kinds): kinds for n in (1, 2) for kinds in combinations(KINDS, n)}
 GATED["all"] = KINDS

@@ -165,7 +165,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
             f"{member.name} has {member.size} bytes, and at most {MAX_MEMBER_BYTES} are read"
         )
     file = archive.extractfile(member)
-    assert file is not None  # None would be for what is no file
+    assert file is not None  # `members` asks only for files
     return file.read()
 
 

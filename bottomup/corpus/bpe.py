@@ -95,7 +95,7 @@ def _train(
     tokenizer.normalizer = normalizers.Sequence(
         [
             normalizers.NFC(),
-            # Python lowers the last sigma of a word to ς, as readers expect; Rust does not.
+            # Python lowercases the last sigma of a word to ς, as readers expect; Rust does not.
             *([normalizers.Replace(Regex(FINAL_SIGMA), "ς")] if lowercase and spaces else []),
             *([normalizers.Lowercase()] if lowercase else []),
             normalizers.Replace(WORD_START, "_"),

@@ -1,9 +1,9 @@
 """From words back to German text, with a guess at the spaces that `bpe` lost.
 
 In every other language, sub-words of the target side keep spaces (see `bpe`), and nothing is
-guessed. German, the target of the default study, is still guessed, so that published results stay
-as they are; a perfect translation has BLEU 99.8. The rules are those of the Moses detokenizer and,
-for the signs of file names and formulas, what LibreOffice's help does most often.
+guessed. For German, the target of the default study, spaces are still guessed, so that published
+results stay as they are; a perfect translation has BLEU 99.8. The rules are those of the Moses
+detokenizer and, for the signs of file names and formulas, what LibreOffice's help does most often.
 """
 
 from bottomup.corpus.segmentation import base

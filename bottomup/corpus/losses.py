@@ -1,4 +1,4 @@
-"""What the steps of the corpus drop: a warning if it is more than half, a hint if nothing is left.
+"""What the steps of the corpus drop: more than half gets a warning, and an error names the largest.
 
 A table of pairs carries the losses of the steps before it in `attrs`, which Parquet files keep.
 """
@@ -56,7 +56,7 @@ def _short(text: str) -> str:
 
 
 def carry(pairs: pd.DataFrame, losses: Iterable[Loss]) -> pd.DataFrame:
-    """`pairs`, which from now on carry only these losses, without those of no text."""
+    """`pairs`, which from now on carry these losses only, without steps that dropped nothing."""
     pairs.attrs[KEY] = [asdict(loss) for loss in losses if loss.dropped]
     return pairs
 

@@ -45,8 +45,8 @@ SAMPLE = "The 1234 cats don't sit; w5 w10,\u00c9lan na\u00efve  x1y2 \u732b\n"
 NO_CHARACTER = "\U0010fffd"  # of private use
 # The largest distance of states that differ only by rounding, as a share of their norm.
 ROUNDING = 1e-5
-# A state depends on another token if its gradient by that token exceeds this share of the gradient
-# by its own token (norms).
+# A state depends on another token if the norm of its gradient with respect to that token exceeds
+# this share of the norm with respect to its own token.
 SEEN = 1e-9
 # As the checkpoint was trained: its config may name another attention, even one to fetch.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
@@ -132,7 +132,7 @@ class Checkpoint(Subject):
 
     @cached_property
     def hides(self) -> bool:
-        """Tried on a sentence: whether replacing its hidden first token changes no other state."""
+        """Tried on a sentence: replacing its hidden first token must change no other state."""
         if not self.heads:
             return False
         first, second, *others = self.ordinary[:4]
@@ -154,10 +154,10 @@ class Checkpoint(Subject):
         """Whether the first token's state depends on later tokens, and the last one's on earlier
         tokens.
 
-        Gradients tell: they are exactly 0 by tokens that are not seen. States tell less. Beside
-        other tokens they change by rounding alone, where experts or kernels of a GPU add in another
-        order; in an untrained model that sees both sides, they hardly change more. So they decide
-        only where there are no gradients.
+        The gradient with respect to a token that is not seen is exactly 0. States tell less: they
+        change by rounding alone, where experts or kernels of a GPU add in another order, and hardly
+        by more in an untrained model that sees both sides. So they decide only where there are no
+        gradients.
         """
         try:
             return self._sees_if_stirred(self._sees_by_gradients)
@@ -189,8 +189,8 @@ class Checkpoint(Subject):
     @torch.inference_mode(False)
     @torch.enable_grad()
     def learns(self) -> bool:
-        """Whether its states have gradients by its weights; not in families that overwrite states,
-        as RWKV does without a GPU."""
+        """Whether its states have gradients with respect to its weights; not in families that
+        overwrite states, as RWKV does without a GPU."""
         state = self._top(self.ordinary[:4]).sum()
         try:
             torch.autograd.grad(state, [*self._table.parameters()], allow_unused=True)
@@ -386,7 +386,10 @@ class Checkpoint(Subject):
     @torch.inference_mode(False)
     @torch.enable_grad()
     def _gradient_norms(self, ids: list[int], place: int = 0) -> list[float]:
-        """The norms of the gradient of the top layer at a place, by the embedding of each token."""
+        """The norm of the top layer's gradient with respect to each token's embedding.
+
+        place: of the state in the top layer.
+        """
         embedded = []
 
         def keep(module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
@@ -431,8 +434,8 @@ def _stirred(model: nn.Module) -> Iterator[None]:
 
 
 class _Positions(TorchDispatchMode):
-    """A context for reading a sentence of one repeated token. Tables of which consecutive rows are
-    looked up are those of positions; `limits` has how many positions each has."""
+    """A context for reading a sentence that repeats one token. A table whose consecutive rows are
+    looked up is one of positions; `limits` has the number of positions of each."""
 
     def __init__(self):
         super().__init__()

@@ -90,7 +90,7 @@ class Subject(ABC):
 
     @property
     def learns(self) -> bool:
-        """Whether its states have gradients by its weights."""
+        """Whether its states have gradients with respect to its weights."""
         return True
 
     @property
@@ -262,14 +262,14 @@ class Subject(ABC):
             lengths = (~padding).sum(dim=1)
             if padding.cumsum(dim=1)[:, :-1].masked_select(~padding[:, 1:]).any():
                 raise UserError(
-                    "a sentence has padding before its end; pad on the right, or say `lengths` if "
+                    "a sentence has padding before its end; pad on the right, or give `lengths` if "
                     f"{self.padding} stands for something in it"
                 )
             return lengths.clamp(min=1)
         if not self.causal and len(ids) > 1 and padding[:, -1].any():
             raise UserError(
                 f"a sentence ends in {self.padding}, and {self._name} has no token for padding "
-                "alone; say `lengths`, the number of tokens of each sentence"
+                "alone; give `lengths`, the number of tokens of each sentence"
             )
         return whole
 

@@ -67,13 +67,13 @@ def as_trained(
     objective: MLM, with its shares of masked and replaced tokens. label_ids: the tokens whose
     information is to be measured.
 
-    The sentences are corrupted `draws` times. Few replaced tokens become one of `label_ids`: in the
-    papers, 1.5 % of the tokens are replaced, by any token of the vocabulary. So equally many
-    sentences more are corrupted, each at a position drawn uniformly from all positions: there a
-    label drawn uniformly replaces the token, and the rest of the sentence is corrupted as in
-    training. Training corrupts positions independently, so this is the distribution of training,
-    given that a label replaces the token at this position. Such an occurrence has the kind `drawn`;
-    the other positions of its sentence are no occurrences.
+    The sentences are corrupted `draws` times. This seldom puts one of `label_ids` in place of
+    another token: in the papers, training replaces 1.5 % of the tokens, by any token of the
+    vocabulary. So as many positions are drawn as there are corrupted sentences, uniformly. A label
+    drawn uniformly replaces the token at each, and the rest of its sentence is corrupted as in
+    training. Since training corrupts positions independently, this is its distribution, given that
+    a label replaces this token. Such an occurrence has the kind `drawn`; the other positions of its
+    sentence are no occurrences.
     """
     rng = generator(seed, "as_trained")
     passes = np.tile(sentences, draws)

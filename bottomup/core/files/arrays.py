@@ -12,7 +12,7 @@ def load_array(path: Path | str, mapped: bool = False) -> np.ndarray:
     with opening(path):
         try:
             array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-        except ValueError as error:  # whose message advises to run code from the file
+        except ValueError as error:  # NumPy's message advises to run what is in the file
             raise damaged(path, "it is no array of numbers, or not whole") from error
         if not array.dtype.isnative:  # torch reads only this machine's order of bytes
             raise damaged(path, f"its numbers are {array.dtype.str}, of another order of bytes")

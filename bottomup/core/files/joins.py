@@ -6,7 +6,7 @@ from bottomup.core.errors import UserError
 
 
 def require_equal_lengths(**parts: Sized) -> None:
-    """Raise UserError, which names the parts, unless all have equally many rows."""
+    """Raise UserError unless all parts have equally many rows; it names them by their keywords."""
     lengths = {name.replace("_", " "): len(part) for name, part in parts.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name} {length}" for name, length in lengths.items())

@@ -49,10 +49,10 @@ def read_beside(first: Path | str, *others: Path | str, **options) -> pd.DataFra
 
 
 def below(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Parts of one table, at least one, below each other.
+    """The parts of a table, of which there is at least one, below each other.
 
-    Parts without rows are left out, since their columns have no type. In a table of heads, the part
-    of a model without heads is one.
+    Parts without rows are left out, since their columns have no type. A model without heads has
+    such a part in a table of heads.
     """
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
