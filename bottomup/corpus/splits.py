@@ -63,25 +63,11 @@ def split(
             "corpus.splits.packed_words: no document of this text has two sentences; allowed: "
             "null, or text whose documents are named"
         )
-    sentences, _ = pd.factorize(pairs["source"].str.casefold())
     counted = _words(pairs["source"])
     # The place of each pair's document in the random order.
     place = np.random.default_rng(seed).permutation(len(names))[documents]
-
-    drawn_by, fresh_by = {}, {}
-    fresh = np.ones(len(pairs), dtype=bool)
-    start = 0
-    for name, size in (("test", test_words), ("dev", dev_words), ("train", counted.sum())):
-        gained = np.bincount(
-            place, weights=counted * fresh * (place >= start), minlength=len(names)
-        )
-        # The last document is the one that reaches the size.
-        stop = max(start, int(np.searchsorted(np.cumsum(gained), size) + (size > 0)))
-        drawn = (place >= start) & (place < stop)
-        drawn_by[name], fresh_by[name] = drawn, drawn & fresh
-        _tell_size(name, size, gained[start:stop].astype(int))
-        fresh &= ~np.isin(sentences, sentences[drawn & fresh])
-        start = stop
+    sizes = {"test": test_words, "dev": dev_words}
+    drawn_by, fresh_by = _draw(pairs["source"], counted, place, sizes)
     if not fresh_by["train"].any():
         instead = "ask for fewer words, or clean less" if len(names) >= len(SPLITS) else DOCUMENTS
         raise UserError(
@@ -106,12 +92,37 @@ def split(
             alike = (fresh_by[name] & similar & of).sum()
             kept = tables[name][tables[name]["origin"] == origin]
             counts.append(_counts(name, origin, kept, repeats, alike))
-        if tables[name].empty and {"test": test_words, "dev": dev_words}.get(name):
+        if tables[name].empty and sizes.get(name):
             raise UserError(
                 f"all {drawn_by[name].sum()} sentences drawn for {name} repeat other text: ask for "
                 f"more {name}_words, or set near_duplicates to keep"
             )
     return tables, pd.DataFrame(counts)
+
+
+def _draw(
+    texts: pd.Series, counted: np.ndarray, place: np.ndarray, sizes: dict[str, int]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The pairs drawn for each split, and those of them whose sentence is in no split drawn before.
+
+    Both are bool `[n_pairs]` by split. counted: words of each of the texts, `[n_pairs]`. place: of
+    each pair's document in the order of drawing, `[n_pairs]`. sizes: words of the held-out splits,
+    in the order of drawing; train gets the rest.
+    """
+    sentences, _ = pd.factorize(texts.str.casefold())
+    drawn_by, fresh_by = {}, {}
+    fresh = np.ones(len(texts), dtype=bool)
+    start = 0
+    for name, size in {**sizes, "train": counted.sum()}.items():
+        gained = np.bincount(place, weights=counted * fresh * (place >= start))
+        # The last document is the one that reaches the size.
+        stop = max(start, int(np.searchsorted(np.cumsum(gained), size) + (size > 0)))
+        drawn = (place >= start) & (place < stop)
+        drawn_by[name], fresh_by[name] = drawn, drawn & fresh
+        _tell_size(name, size, gained[start:stop].astype(int))
+        fresh &= ~np.isin(sentences, sentences[drawn & fresh])
+        start = stop
+    return drawn_by, fresh_by
 
 
 def _tell_size(name: str, asked: int, sizes: np.ndarray) -> None:
