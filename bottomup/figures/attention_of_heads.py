@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points
+from bottomup.figures.points import Tables, join, points, select
 
 IMPORTANCE = [*heads.HEAD, "importance", "value", "ci_low", "ci_high"]
 FUNCTIONS = ["objective", "seed", "layer", "head", "function", "accuracy", "ci_low", "ci_high"]
@@ -56,9 +56,9 @@ def draw(tables: Tables, initial: dict[str, str | None]) -> tuple[Figure, pd.Dat
 
 
 def _points(tables: Tables, initial: dict[str, str | None]) -> pd.DataFrame:
-    importance = heads.select(tables, "head_importance", IMPORTANCE, attention="encoder")
+    importance = select(tables, "head_importance", IMPORTANCE, attention="encoder")
     wanted = {"attention": "encoder", "function": "positional"}
-    positional = heads.select(tables, "head_functions", FUNCTIONS, **wanted)
+    positional = select(tables, "head_functions", FUNCTIONS, **wanted)
     positional = positional.assign(importance="positional", value=positional["accuracy"])
     rows = heads.first_seed(pd.concat([importance, positional]))
     rows = rows[rows["importance"].isin(list(QUANTITIES))]

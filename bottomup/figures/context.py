@@ -13,9 +13,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bottomup.core.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, of_one_run, points, table
+from bottomup.figures.points import Tables, having, join, of_one_run, points, table
 
 NEEDED = [
     *("objective", "seed", "layer", "estimator", "place", "quantity"),
@@ -59,12 +58,7 @@ def _select(measured: pd.DataFrame, estimator: str, place: str) -> pd.DataFrame:
     """The curves of one panel."""
     quantity, label = SHOWN[place == OWN]
     wanted = {"estimator": estimator, "place": place, "quantity": quantity}
-    part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
-    if part.empty:
-        asked = ", ".join(f"{column} {value}" for column, value in wanted.items())
-        raise UserError(
-            f"the table context has no rows with {asked}; measure it, or leave the figure out"
-        )
+    part = having(measured, "context", **wanted)
     names = {"objective": "series", "layer": "x", "nats": "value"}
     curves = of_one_run(part.rename(columns=names).sort_values("x", kind="stable"))
     if place == OWN:

@@ -7,9 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bottomup.core.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, of_one_run, points, table
+from bottomup.figures.points import Tables, having, join, of_one_run, points, table
 
 NEEDED = [
     *("objective", "seed", "layer", "task", "metric", "value", "ci_low", "ci_high", "baseline"),
@@ -35,12 +34,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     reaches that sees nothing. The last panel has the expected layer of each task.
     """
     named = table(tables, "edge_probes", NEEDED).rename(columns={"objective": "series"})
-    measured = named[named["metric"] == "accuracy"].sort_values("layer")
-    if measured.empty:
-        raise UserError(
-            "the table edge_probes has no rows with metric accuracy; measure them, or leave the "
-            "figure out"
-        )
+    measured = having(named, "edge_probes", metric="accuracy").sort_values("layer")
     accuracies = of_one_run(measured.rename(columns={"layer": "x", "task": "panel"}))
     drawn = points(accuracies, quantity=ACCURACY).dropna(subset=["y"])
     expected = named[(named["metric"] == "expected_layer") & named["task"].isin(TASKS)]

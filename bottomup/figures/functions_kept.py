@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points
+from bottomup.figures.points import Tables, join, points, select
 
 NEEDED = [*heads.MODEL, "layer", "head", "function", "held"]
 # From the bottom of a bar, so that classes that share a color are next to each other if possible.
@@ -39,7 +39,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     the number of encoder heads kept, `y` the number of them with the functions of `series`; both
     are means over seeds. Published models are drawn as far as our bars go.
     """
-    functions = heads.select(tables, "pruned_functions", NEEDED, method="gates")
+    functions = select(tables, "pruned_functions", NEEDED, method="gates")
     gates = heads.result(tables, method="gates", kind="encoder")
     gates = gates.merge(functions[["objective", "seed", "attention"]].drop_duplicates())
     counts = _counts(gates, functions)

@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points
+from bottomup.figures.points import Tables, join, points, select
 
 NEEDED = [*heads.MODEL, "step", "kind", "layer", "head", "open_probability", "kept"]
 MAPS = 6
@@ -28,7 +28,7 @@ def draw(tables: Tables, objective: str, attention: str) -> tuple[Figure, pd.Dat
     end.
     """
     wanted = {"objective": objective, "attention": attention, "method": "gates"}
-    rows = heads.select(tables, "gates", NEEDED, **wanted)
+    rows = select(tables, "gates", NEEDED, **wanted)
     rows = heads.first_seed(rows)
     rows = _in_place(rows[rows["penalty"] == _telling(rows)])
     steps = sorted(rows["step"].unique())

@@ -15,10 +15,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, points, table
+from bottomup.figures.points import Tables, having, points, table
 from bottomup.measures.groups import RANKS
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
@@ -61,13 +60,7 @@ def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.D
     Groups are the published ones, since the paper's curves stand beside ours.
     """
     measured = table(tables, name, [*NEEDED, *columns])
-    rows = measured[(measured["grouping"] == grouping) & (measured["matching"] == "published")]
-    if rows.empty:
-        groupings = ", ".join(sorted(measured["grouping"].unique()))
-        raise UserError(
-            f"the table {name} has no rows with grouping {grouping}; found {groupings}; measure "
-            f"it, or leave the figure out"
-        )
+    rows = having(measured, name, grouping=grouping, matching="published")
     place = {group: place for place, group in enumerate(LOOKS[grouping])}
     rows = rows.sort_values(columns[0]).rename(columns={"objective": "panel", "group": "series"})
     return rows.sort_values("series", key=lambda groups: groups.map(place), kind="stable")

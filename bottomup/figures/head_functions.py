@@ -14,7 +14,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points
+from bottomup.figures.points import Tables, join, points, select
 
 NEEDED = ["objective", "seed", "layer", "head", "function", "offset", "accuracy", "held"]
 # As the paper writes them: attention goes from the first to the second word.
@@ -43,7 +43,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     name as `quantity`. Within a layer heads are sorted by relevance; `x` is their place. Only the
     lowest seed is shown.
     """
-    functions = heads.select(tables, "head_functions", NEEDED, attention="encoder")
+    functions = select(tables, "head_functions", NEEDED, attention="encoder")
     functions = heads.first_seed(functions)
     ours = _relevance(tables, functions)
     held = _held(functions.merge(ours, on=["objective", "seed", "layer", "head"]))
@@ -55,7 +55,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 def _relevance(tables: Tables, functions: pd.DataFrame) -> pd.DataFrame:
     needed = [*heads.HEAD, "importance", "value"]
     wanted = {"attention": "encoder", "importance": heads.RELEVANCE}
-    relevant = heads.by_relevance(heads.select(tables, "head_importance", needed, **wanted))
+    relevant = heads.by_relevance(select(tables, "head_importance", needed, **wanted))
     ours = relevant.merge(functions[["objective", "seed"]].drop_duplicates())
     missing = style.ordered(set(functions["objective"]) - set(ours["objective"]))
     if missing:

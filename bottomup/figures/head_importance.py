@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points
+from bottomup.figures.points import Tables, join, points, select
 
 NEEDED = [*heads.HEAD, "importance", "value"]
 ROWS = {"relevance": "(a) LRP", "confidence": "(b) confidence"}
@@ -27,8 +27,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
     Within a layer heads are sorted by relevance; `x` is their place. Only the lowest seed is shown.
     """
-    relevant = heads.select(tables, "head_importance", NEEDED, importance=heads.RELEVANCE)
-    confident = heads.select(tables, "head_importance", NEEDED, importance="confidence")
+    relevant = select(tables, "head_importance", NEEDED, importance=heads.RELEVANCE)
+    confident = select(tables, "head_importance", NEEDED, importance="confidence")
     ours = _places(heads.first_seed(relevant), confident)
     names = heads.panels(ours)
     drawn = join([_points(ours), *_published(tables)])

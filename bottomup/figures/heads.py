@@ -8,10 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
-from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
 from bottomup.figures import style
-from bottomup.figures.points import Tables, over_seeds, table
+from bottomup.figures.points import Tables, over_seeds, select
 
 RELEVANCE = "relevance_alpha_beta"
 # Low values are nearly white, so that high values also stand out in gray print.
@@ -23,23 +22,6 @@ HEAD = ["objective", "seed", "attention", "layer", "head"]
 RARE = ("rarest", "two_rarest")
 MODEL = ["objective", "seed", "attention", "method", "penalty"]  # columns that name a pruned model
 PRUNED = {name: f"{name} pruned" for name in GATED} | {"all": "all attention pruned"}
-
-
-def select(tables: Tables, name: str, columns: list[str], **wanted: str | int) -> pd.DataFrame:
-    """The rows of the table `name` with these values.
-
-    Raises UserError if there are none, naming the values that there are.
-    """
-    rows = table(tables, name, list(dict.fromkeys([*columns, *wanted])))
-    for column, value in wanted.items():
-        values = ", ".join(sorted(rows[column].astype(str).unique())) or "none"
-        rows = rows[rows[column] == value]
-        if rows.empty:
-            raise UserError(
-                f"the table {name} has no rows with {column} {value}; found {values}; measure it, "
-                f"or leave the figure out"
-            )
-    return rows
 
 
 def first_seed(rows: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points
+from bottomup.figures.points import Tables, join, points, select
 
 COUNTS = {kind: f"heads_{kind}" for kind in style.KINDS}
 NEEDED = ["objective", "seed", "attention", "method", "penalty", *COUNTS.values()]
@@ -41,8 +41,8 @@ def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
 
 def _points(tables: Tables, objective: str) -> pd.DataFrame:
     wanted = {"objective": objective, "attention": "all"}
-    rows = heads.select(tables, "pruning", NEEDED, **wanted, method="gates")
-    unpruned = heads.select(tables, "pruning", NEEDED, **wanted, method="none")
+    rows = select(tables, "pruning", NEEDED, **wanted, method="gates")
+    unpruned = select(tables, "pruning", NEEDED, **wanted, method="none")
     # The unpruned model comes before all penalties, 0 too.
     rows = pd.concat([unpruned.assign(penalty=-1.0), rows])
     total = unpruned[list(COUNTS.values())].sum(axis=1).iloc[0]

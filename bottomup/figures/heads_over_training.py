@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bottomup.core.errors import UserError
 from bottomup.figures import heads, steps, style
-from bottomup.figures.points import Tables, join, over_seeds, points
+from bottomup.figures.points import Tables, join, over_seeds, points, select
 from bottomup.figures.syntactic_heads import LABELS, RELATIONS
 
 COUNT, ACCURACY = "heads with\na function", "accuracy of the\nbest head"
@@ -41,7 +41,7 @@ def draw(tables: Tables, thresholds: dict[str, float]) -> tuple[Figure, pd.DataF
     thresholds: from which value a head has a function, by kind (`heads.thresholds`). Only encoder
     heads count; points are means over seeds, with the lowest and the highest seed.
     """
-    functions = heads.select(tables, "head_functions", NEEDED, attention="encoder")
+    functions = select(tables, "head_functions", NEEDED, attention="encoder")
     functions = functions[functions["function"] != "rarest"]  # held if two_rarest is
     functions = functions.assign(kind=functions["function"].map(heads.function_kind))
     parts = {
@@ -91,7 +91,7 @@ def _gains(functions: pd.DataFrame) -> pd.DataFrame:
 def _unlike(tables: Tables) -> pd.DataFrame:
     """Confidence over heads, and the largest share of a layer's relevance, mean over layers."""
     needed = [*heads.HEAD, "importance", "value"]
-    rows = heads.select(tables, "head_importance", needed, attention="encoder")
+    rows = select(tables, "head_importance", needed, attention="encoder")
     confidence = rows[rows["importance"] == "confidence"].groupby(PLACE)["value"]
     relevance = rows[rows["importance"] == heads.RELEVANCE]
     highest = relevance.groupby([*PLACE, "layer"])["value"].max().groupby(PLACE)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, over_seeds, points
+from bottomup.figures.points import Tables, over_seeds, points, select
 
 NEEDED = [*heads.HEAD, "importance", "value"]
 LOSS = "loss_increase"
@@ -56,7 +56,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     over seeds and the lowest and highest seed. A layer has no point if an importance is the same
     for all its heads.
     """
-    drawn = _points(heads.select(tables, "head_importance", NEEDED))
+    drawn = _points(select(tables, "head_importance", NEEDED))
     names = list(dict.fromkeys(drawn["panel"]))
     present = {row: some for row, some in ROWS.items() if drawn["series"].isin(some).any()}
     size = (max(4, 2.1 * len(names) + 0.5), 1.9 * len(present) + 0.9)

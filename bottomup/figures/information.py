@@ -20,10 +20,9 @@ from matplotlib.gridspec import SubplotSpec
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import over_runs, since_layer_0
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, having, join, points, table
 from bottomup.measures.jackknife import ANY, WITHOUT
 
 NEEDED = [
@@ -92,14 +91,7 @@ def draw(tables: Tables, rows: list[Row], estimate: dict[str, int]) -> tuple[Fig
 
 def select(measured: pd.DataFrame, wanted: Mapping[str, str | int]) -> pd.DataFrame:
     """The rows with these values, by layer, as `series` and `x`; UserError if there are none."""
-    part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
-    if part.empty:
-        asked = ", ".join(f"{column} {value}" for column, value in wanted.items())
-        objectives = ", ".join(style.ordered(measured["objective"]))
-        raise UserError(
-            f"the table mutual_information has no rows with {asked}; found objectives "
-            f"{objectives}; measure it, or leave the figure out"
-        )
+    part = having(measured, "mutual_information", **wanted)
     names = {"objective": "series", "layer": "x", "mi_nats": "value"}
     names |= {"clustering_error_nats": "noise"}
     part = part.rename(columns=names).sort_values("x")

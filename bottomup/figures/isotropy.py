@@ -9,10 +9,9 @@ from itertools import product
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, having, join, points, table
 from bottomup.measures.jackknife import COSINE, WITHOUT
 
 NEEDED = [
@@ -62,14 +61,7 @@ def _panel(measure: str, version: str) -> str:
 def _select(measured: pd.DataFrame, measure: str, version: str) -> pd.DataFrame:
     """The curves of one panel."""
     wanted = {"measure": measure, "version": version, "adjusted": MEASURES[measure][0]}
-    part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
-    if part.empty:
-        names = ", ".join(f"{column} {value}" for column, value in wanted.items())
-        listed = (", ".join(measured[column].unique()) for column in ("measure", "version"))
-        raise UserError(
-            f"the table isotropy has no rows with {names}; found {' of versions '.join(listed)}; "
-            f"measure it, or leave the figure out"
-        )
+    part = having(measured, "isotropy", **wanted)
     part = part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
     curves = over_runs(part, ["series", "x"], COSINE)
     return curves.assign(panel=_panel(measure, version))

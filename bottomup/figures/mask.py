@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import less, over_runs, since_layer_0
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, join, points, select
 from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 
 # Marker and line of each mask, and the marker for a pair with two masks.
@@ -75,9 +75,9 @@ def draw(
     one are compared within a seed.
     """
     known = {name: Model(**model) for name, model in models.items()}
-    select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
+    of_input = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
     named = {"mi_nats": "value", "clustering_error_nats": "noise"}
-    information = _runs(tables, "mutual_information", select | estimate, named)
+    information = _runs(tables, "mutual_information", of_input | estimate, named)
     information = since_layer_0(information, ["series"])
     token = _runs(tables, "neighbors", {"property": "token", "metric": "cosine"}, {})
     drawn = join(
@@ -90,19 +90,11 @@ def draw(
     return _figure(drawn, known), drawn
 
 
-def _runs(tables: Tables, name: str, select: dict, named: dict) -> pd.DataFrame:
-    """The rows with the values in `select`; `named` renames columns to series, x and value."""
+def _runs(tables: Tables, name: str, wanted: dict, named: dict) -> pd.DataFrame:
+    """The rows with the values in `wanted`; `named` renames columns to series, x and value."""
     columns = ["objective", "seed", "layer", "ci_low", "ci_high", WITHOUT]
-    rows = table(tables, name, [*columns, *select, *named])
-    for column, wanted in select.items():
-        rows = rows[rows[column] == wanted]
-    return _some(rows, name).rename(columns={"objective": "series", "layer": "x", **named})
-
-
-def _some(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    if rows.empty:
-        raise UserError(f"the table {name} has nothing to show; measure it or leave the figure out")
-    return rows
+    rows = select(tables, name, [*columns, *named], **wanted)
+    return rows.rename(columns={"objective": "series", "layer": "x", **named})
 
 
 def _levels(rows: pd.DataFrame, models: Models, within: Range) -> pd.DataFrame:
@@ -117,14 +109,16 @@ def _levels(rows: pd.DataFrame, models: Models, within: Range) -> pd.DataFrame:
 
 def _distances(tables: Tables, models: Models, variant: str) -> pd.DataFrame:
     runs = ["objective_a", "seed_a", "objective_b", "seed_b"]
-    columns = [*runs, "layer", "variant", "weights", "distance", "ci_low", "ci_high", WITHOUT]
-    measured = table(tables, "pwcca_between_runs", columns)
-    of = (measured["variant"] == variant) & (measured["weights"] == "x")
-    rows = measured[of & (measured["seed_a"] == measured["seed_b"])]
+    columns = [*runs, "layer", "distance", "ci_low", "ci_high", WITHOUT]
+    measured = select(tables, "pwcca_between_runs", columns, variant=variant, weights="x")
+    rows = measured[measured["seed_a"] == measured["seed_b"]]
     pairs = [*zip(rows["objective_a"], rows["objective_b"], strict=True)]
     panels = [_panel(pair, models) for pair in pairs]
     rows = rows.assign(series=[*map(_series, pairs)], panel=panels).dropna(subset="panel")
-    rows = _some(rows, "pwcca_between_runs")
+    if rows.empty:
+        raise UserError(
+            "the table pwcca_between_runs has nothing to show; measure it or leave the figure out"
+        )
     return _over_runs(rows.rename(columns={"layer": "x", "distance": "value"}), UNIT)
 
 

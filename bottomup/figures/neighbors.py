@@ -8,10 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bottomup.core.errors import UserError
 from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, having, join, points, table
 from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, WITHOUT
 from bottomup.published import NEIGHBORS
 
@@ -71,15 +70,9 @@ def _figure(parts: list[pd.DataFrame], drawn: pd.DataFrame) -> Figure:
 
 
 def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
-    part = measured[measured["property"] == name].sort_values("layer")
-    if part.empty:
-        properties = ", ".join(sorted(measured["property"].unique()))
-        raise UserError(
-            f"the table neighbors has no rows with property {name}; found {properties}; measure "
-            f"it, or leave the figure out"
-        )
     names = {"objective": "series", "layer": "x", "property": "panel"}
-    return part.rename(columns=names)
+    part = having(measured, "neighbors", property=name)
+    return part.sort_values("layer").rename(columns=names)
 
 
 def _points(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:

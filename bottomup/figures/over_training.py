@@ -16,7 +16,7 @@ from bottomup.core.errors import UserError
 from bottomup.figures import steps, style
 from bottomup.figures.means import over_runs, since_layer_0
 from bottomup.figures.pairs import RUNS
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, join, points, select
 from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 
 INFORMATION = "information with input,\nchange since layer 0, nats"
@@ -51,19 +51,17 @@ def draw(tables: Tables, estimate: dict[str, int], variant: str) -> tuple[Figure
 def _information(tables: Tables, estimate: dict[str, int]) -> pd.DataFrame:
     """The rows with their objective (`panel`), layer (`series`) and step (`x`, NaN at the end)."""
     known = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
-    select = known | estimate
     named = {"layer": "x", "mi_nats": "value", "clustering_error_nats": "noise"}
     columns = ["objective", "seed", "ci_low", "ci_high", WITHOUT, *named]
-    rows = _where(table(tables, "mutual_information", [*columns, *select]), select)
+    rows = select(tables, "mutual_information", columns, **known, **estimate)
     change = since_layer_0(rows.rename(columns=named), ["objective"])
     return change.assign(**steps.at(change["objective"]), series=change["x"])
 
 
 def _distances(tables: Tables, variant: str) -> pd.DataFrame:
     """The same for pairs of a run at a step and the same run at its end."""
-    columns = [*RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high", WITHOUT]
-    select = {"variant": variant, "weights": "x"}
-    rows = _where(table(tables, "pwcca_between_runs", columns), select)
+    columns = [*RUNS, "layer", "distance", "ci_low", "ci_high", WITHOUT]
+    rows = select(tables, "pwcca_between_runs", columns, variant=variant, weights="x")
     rows = rows.assign(
         **steps.at(rows["objective_a"]), series=rows["layer"], value=rows["distance"]
     )
@@ -75,12 +73,6 @@ def _distances(tables: Tables, variant: str) -> pd.DataFrame:
             "training_steps, or leave the figure out"
         )
     return rows[of_one]
-
-
-def _where(rows: pd.DataFrame, select: dict) -> pd.DataFrame:
-    for column, wanted in select.items():
-        rows = rows[rows[column] == wanted]
-    return rows
 
 
 def _over_runs(rows: pd.DataFrame, within: Range) -> pd.DataFrame:

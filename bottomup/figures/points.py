@@ -3,6 +3,9 @@
 A figure draws nothing but its points, so their CSV holds exactly what is seen.
 """
 
+from collections.abc import Iterable
+from typing import Any
+
 import pandas as pd
 
 from bottomup.core.errors import UserError
@@ -31,6 +34,29 @@ def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
     if tables[name].empty:
         raise NoRowsError(f"table {name!r} has no rows; a figure needs at least one; measure first")
     return tables[name]
+
+
+def select(tables: Tables, name: str, columns: Iterable[str], **wanted: Any) -> pd.DataFrame:
+    """The rows of the table `name` with these values, see `having`."""
+    return having(table(tables, name, list(dict.fromkeys([*columns, *wanted]))), name, **wanted)
+
+
+def having(rows: pd.DataFrame, name: str, **wanted: Any) -> pd.DataFrame:
+    """The rows, of the table `name`, with these values by column; of a list one of its values.
+
+    Raises UserError if there are none, naming the values that there are.
+    """
+    some = {k: v if isinstance(v, list) else [v] for k, v in wanted.items()}
+    for column, values in some.items():
+        found = sorted(rows[column].astype(str).unique())
+        rows = rows[rows[column].isin(values)]
+        if rows.empty:
+            asked = (f"{k} {' or '.join(map(str, v))}" for k, v in some.items())
+            raise UserError(
+                f"the table {name} has no rows with {', '.join(asked)}; found {column} "
+                f"{', '.join(found) or 'none'}; measure it, or leave the figure out"
+            )
+    return rows
 
 
 def that_rest_on_enough(tables: Tables) -> tuple[Tables, str]:

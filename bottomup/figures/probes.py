@@ -11,10 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, having, join, points, table
 from bottomup.measures.jackknife import COSINE, NOT_NEGATIVE, UNIT, WITHOUT
 
 NEEDED = [
@@ -41,12 +40,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """
     named = table(tables, "probes", NEEDED).rename(columns={"objective": "series", "layer": "x"})
     named["panel"] = named["task"] + ": " + named["metric"]
-    measured = named[named["metric"].isin(METRICS)].sort_values("x")
-    if measured.empty:
-        raise UserError(
-            f"the table probes has no rows with metric {', '.join(METRICS)}; measure them, or "
-            "leave the figure out"
-        )
+    measured = having(named, "probes", metric=[*METRICS]).sort_values("x")
     by = ["panel", "series", "x"]
     curves = measured.groupby("metric", sort=False)
     drawn = join(

@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points
+from bottomup.figures.points import Tables, join, points, select
 
 RUN = ["objective", "seed", "attention"]
 NEEDED = [
@@ -64,8 +64,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 def _differences(tables: Tables) -> pd.DataFrame:
     """All rows with the `panel`, `quantity`, `x` and `y` of their points."""
-    unpruned = heads.select(tables, "pruning", NEEDED, method="none")
-    rows = heads.select(tables, "pruning", NEEDED)
+    unpruned = select(tables, "pruning", NEEDED, method="none")
+    rows = select(tables, "pruning", NEEDED)
     values = ["bleu", "test_loss_nats"]
     rows = rows.merge(unpruned[[*RUN, *values]], "left", RUN, suffixes=("", "_unpruned"))
     alone = rows[rows["test_loss_nats_unpruned"].isna()]

@@ -7,10 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, points, table
+from bottomup.figures.points import Tables, points, select
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -27,14 +26,9 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
     Lines across a panel are what a chain of words reaches, and the tree of another sentence.
     """
-    measured = table(tables, "structural_probe", NEEDED)
+    rows = select(tables, "structural_probe", NEEDED, metric=[*METRICS])
     names = {"objective": "series", "layer": "x", "metric": "panel"}
-    shown = measured[measured["metric"].isin(METRICS)].rename(columns=names).sort_values("x")
-    if shown.empty:
-        raise UserError(
-            f"the table structural_probe has no rows with metric {', '.join(METRICS)}; measure "
-            "them, or leave the figure out"
-        )
+    shown = rows.rename(columns=names).sort_values("x")
     curves = over_runs(shown, ["panel", "series", "x"], UNIT)
     drawn = points(curves).assign(quantity=lambda rows: rows["panel"].map(METRICS))
     figure = Figure(figsize=(7.6, 3.3), layout="constrained")

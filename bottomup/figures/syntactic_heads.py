@@ -16,7 +16,7 @@ from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.head_functions import LABELS as OF_FUNCTIONS
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, over_seeds, points
+from bottomup.figures.points import Tables, join, over_seeds, points, select
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -64,7 +64,7 @@ def draw(tables: Tables, threshold: float) -> tuple[Figure, pd.DataFrame]:
 
 
 def _ours(tables: Tables, threshold: float) -> pd.DataFrame:
-    rows = heads.select(tables, "head_functions", NEEDED, attention="encoder")
+    rows = select(tables, "head_functions", NEEDED, attention="encoder")
     best = _best(rows[rows["function"].isin(list(LABELS))])
     by = ["panel", "x"]
     baselines = over_seeds(best, "baseline_accuracy", by)[[*by, "y"]]

@@ -76,7 +76,7 @@ def test_other_depths_and_objectives(study, layers):
 def test_a_place_that_was_not_measured(study):
     tables = study()
     tables["context"] = tables["context"].query("place != '+2'")
-    said = r"table context has no rows with estimator classifier, place \+2, quantity added; mea"
+    said = r"table context has no rows with estimator classifier, place \+2, quantity added; "
     with pytest.raises(UserError, match=said) as raised:
         context.draw(tables)
     assert "\n" not in str(raised.value)

@@ -87,7 +87,7 @@ def test_other_depths_and_objectives(layers):
 
 
 def test_no_rows_of_what_is_shown():
-    with pytest.raises(UserError, match="no rows with metric accuracy; measure") as raised:
+    with pytest.raises(UserError, match="accuracy; found metric selectivity; measure") as raised:
         edge_probes.draw({"edge_probes": table().query("metric == 'selectivity'")})
     assert "\n" not in str(raised.value)
     with pytest.raises(UserError, match="table 'edge_probes' is missing"):

@@ -250,5 +250,5 @@ def test_all_is_in_sight(seeds, nothing_cut_off):
     ],
 )
 def test_what_was_not_measured(option, name):
-    with pytest.raises(UserError, match=rf"table {name}\w* has nothing to show"):
+    with pytest.raises(UserError, match=rf"table {name}\w* has no rows with"):
         mask.draw(study(), **SHOWN | option)

@@ -112,5 +112,5 @@ def test_the_title_says_where_categories_are_from(study):
 def test_a_property_that_was_not_measured(study):
     tables = study()
     tables["neighbors"] = tables["neighbors"].query("property == 'token'")
-    with pytest.raises(UserError, match="no rows with property position; found token"):
+    with pytest.raises(UserError, match="no rows with property position; found property token"):
         draw(tables, "evolution_position")

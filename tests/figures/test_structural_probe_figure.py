@@ -76,7 +76,7 @@ def test_other_depths_and_objectives(layers):
 
 
 def test_no_rows_of_what_is_shown():
-    with pytest.raises(UserError, match="no rows with metric uuas, root_accuracy; mea") as raised:
+    with pytest.raises(UserError, match="no rows with metric uuas or root_accuracy; ") as raised:
         structural_probe.draw({"structural_probe": table().query("metric == 'rank'")})
     assert "\n" not in str(raised.value)
     with pytest.raises(UserError, match="table 'structural_probe' is missing"):
