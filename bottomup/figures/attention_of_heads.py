@@ -45,8 +45,7 @@ def draw(tables: Tables, initial: dict[str, str | None]) -> tuple[Figure, pd.Dat
     for axes, name in zip(grid[0], names, strict=True):
         axes.set_title(style.objective(name).label)
     for axes in grid[-1]:
-        style.layer_axis(axes)
-        axes.set_xlabel("layer")
+        style.layer_axis(axes, "layer")
     looks = [HEAD, TWIN] if _twins(drawn).any() else [HEAD]
     handles = [
         Line2D([], [], label=look.label, **_dots(look) | {"linestyle": "-"}) for look in looks

@@ -14,7 +14,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
@@ -71,13 +70,11 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     grid[-1, 1].set_ylabel("share by weight")
     grid[-1, 2].set_ylabel("share, less that where\nnothing repeats")
     for axes in grid[-1]:
-        axes.set_xlabel("layer")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        style.layer_axis(axes, "layer")
     _share_axes(grid)
     drawn = join(parts)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
     uniform = Line2D([], [], label="attention spread evenly", **UNIFORM)
-    style.legend(figure, [*style.key(drawn, looks), uniform])
+    style.legend(figure, [*style.key(drawn), uniform])
     return figure, drawn
 
 

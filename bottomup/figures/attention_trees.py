@@ -7,7 +7,6 @@ Not in the papers; trees from attention are those of Raganato and Tiedemann (201
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
@@ -47,8 +46,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         parts.append(points(over_runs(shown, ["series", "x"], UNIT), panel=name, quantity="share"))
         style.curves(axes, parts[-1], style.objective)
         axes.set_title(f"{title}\n{style.count(shown['n'])} sentences")
-        axes.set_xlabel("layer")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        style.layer_axis(axes, "layer")
     grid[0].set_ylabel("edges found (UUAS), share")
     grid[0].set_ylim(bottom=0)
     for control, label in CONTROLS.items():
@@ -57,6 +55,5 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
             for axes in grid[:-1]:
                 axes.axhline(measured[control].mean(), color="black", linewidth=0.7)
     drawn = join(parts)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure, drawn

@@ -54,6 +54,5 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         axes.set_title(f"{label}\n{style.count(by_tokens['n'])} pairs" if len(of_panel) else label)
     for axes in grid[:, 0]:
         axes.set_ylabel(QUANTITY)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure, drawn

@@ -49,8 +49,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         axes.set_ylabel(SHOWN[axes in {*grid[:: len(PLACES), 0]}][1])
     for axes in grid[-1]:
         style.layer_axis(axes)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure, drawn
 
 

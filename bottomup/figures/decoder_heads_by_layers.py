@@ -8,10 +8,8 @@ from dataclasses import replace
 import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
@@ -43,7 +41,8 @@ def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
     figure = Figure(figsize=(7.2, 3.3), layout="constrained")
     panels = figure.subplots(1, len(PANELS), sharey=True)
     for axes, name in zip(panels, PANELS, strict=True):
-        _panel(axes, drawn[drawn["panel"] == name])
+        shown = drawn[drawn["panel"] == name]
+        heads.active(axes, shown, LOOKS.__getitem__, "pruned heads of this attention")
         axes.set_title(f"{style.objective(objective).label}, {style.KINDS[name].label}")
     panels[0].set_ylabel("active heads")
     looks = {third: replace(LOOKS[third], label=_label(of)) for third, of in thirds.items()}
@@ -82,11 +81,3 @@ def _published(tables: Tables) -> pd.DataFrame:
     kinds = {panel: kind for kind, panel in PANELS.items()}
     names = {"panel": curves["panel"].map(kinds), "series": curves["series"].map(PUBLISHED)}
     return points(curves.assign(**names), "published", quantity="active heads")
-
-
-def _panel(axes: Axes, shown: pd.DataFrame) -> None:
-    heads.curves(axes, shown, LOOKS.__getitem__, heads.whole)
-    axes.set_xlabel("pruned heads of this attention")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_ylim(bottom=-0.02 * axes.get_ylim()[1])

@@ -49,8 +49,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     last.set_xlim(-0.5, len(TASKS) - 0.5)  # also where some tasks have no expected layer
     last.set_ylabel("layer")
     last.set_title("expected layer:\nwhere accuracy rises")
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure, join([drawn, layers])
 
 

@@ -58,8 +58,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     for axes, (name, reading) in zip(grid[0], columns, strict=True):
         _head(axes, name, reading, losses[losses["panel"] == name])
     for axes in grid[-1]:
-        style.layer_axis(axes)
-        axes.set_xlabel("layer")
+        style.layer_axis(axes, "layer")
     style.legend(figure, style.key(drawn, LOOKS))
     shown = losses.rename(columns={"estimator": "series"})
     return figure, join([drawn, points(shown, quantity="loss, nats")])

@@ -47,9 +47,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         _panel(axes, drawn[drawn["panel"] == measure], measure)
     for axes in grid[-1]:
         axes.set_xlabel(DEPTH)
-    looks = {name: style.objective(name) for name in style.ordered(values["series"])}
     null = Line2D([], [], color=style.light(style.GRAY), label="null of each (light)", **LINE)
-    style.legend(figure, [*style.key(values, looks), null])
+    style.legend(figure, [*style.key(values), null])
     return figure, drawn
 
 

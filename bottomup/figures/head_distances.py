@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
@@ -61,8 +60,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
             style.curves(axes, parts[-1], _look)
             axes.set_title(title)
             axes.set_ylabel(unit)
-            axes.set_xlabel("layer")
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            style.layer_axis(axes, "layer")
     in_nats = grid.ravel()[:5]
     top = max(axes.get_ylim()[1] for axes in in_nats)
     for axes in in_nats:

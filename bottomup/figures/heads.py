@@ -117,6 +117,22 @@ def curves(
         style.curves(axes, part, look, reach=APART * total(part), beside=BESIDE)
 
 
+def active(axes: Axes, shown: pd.DataFrame, look: Callable[[str], style.Look], label: str) -> None:
+    """One panel of active heads by the number of pruned ones, which are called `label`."""
+    curves(axes, shown, look, whole)
+    axes.set_xlabel(label)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylim(bottom=-0.02 * axes.get_ylim()[1])
+
+
+def from_all_to_none(axes: Axes, most: float, label: str) -> None:
+    """An axis of the number of heads kept, as in the paper from the whole model to no heads."""
+    axes.set_xlim(1.04 * most, -0.03 * most)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel(label)
+
+
 def whole(points: pd.DataFrame) -> float:
     """The number of all heads, from points of the pruned (`x`) and the active ones by series
     (`y`)."""
@@ -134,9 +150,7 @@ def grid(axes: Axes, n_layers: int, n_heads: int) -> None:
     """Axes of a map, the top layer on top."""
     axes.set(xlim=(0.5, n_heads + 0.5), ylim=(0.5, n_layers + 0.5), xticks=[])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.tick_params(length=0)
-    axes.grid(False)
-    axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
+    style.cells(axes)
 
 
 def paint(axes: Axes, shown: pd.DataFrame, norm: Normalize) -> None:

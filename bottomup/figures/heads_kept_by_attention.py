@@ -4,9 +4,7 @@ Source: heads, section 6.3.2, figure 9.
 """
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points, select
@@ -31,7 +29,8 @@ def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
     figure = Figure(figsize=(3.4 * len(names) + 0.4, 3.3), layout="constrained")
     panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
     for axes, name in zip(panels, names, strict=True):
-        _panel(axes, drawn[drawn["panel"] == name])
+        shown = drawn[drawn["panel"] == name]
+        heads.active(axes, shown, style.KINDS.__getitem__, "pruned heads")
         label = style.objective(objective).label
         axes.set_title(f"{label}, with {name} behind" if len(published) else label)
     panels[0].set_ylabel("active heads")
@@ -57,11 +56,3 @@ def _published(tables: Tables) -> pd.DataFrame:
     curves = tables["heads_dying_by_attn_type_both"]
     curves = curves.assign(series=curves["series"].map(PUBLISHED))
     return points(curves, "published", quantity="active heads")
-
-
-def _panel(axes: Axes, shown: pd.DataFrame) -> None:
-    heads.curves(axes, shown, style.KINDS.__getitem__, heads.whole)
-    axes.set_xlabel("pruned heads")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_ylim(bottom=-0.02 * axes.get_ylim()[1])

@@ -105,5 +105,4 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     axes.axhline(0, color="black", linewidth=0.7)
     style.curves(axes, shown, LOOKS.__getitem__)
-    style.layer_axis(axes)
-    axes.set_xlabel("")
+    style.layer_axis(axes, "")

@@ -46,8 +46,7 @@ def finish(axes: Axes, shown: pd.DataFrame) -> None:
     written = partial(np.format_float_positional, precision=1, fractional=False, trim="-")
     axes.yaxis.set_major_formatter(lambda distance, _: written(distance))
     axes.yaxis.set_minor_locator(NullLocator())
-    style.layer_axis(axes)
-    axes.set_xlabel("layer")
+    style.layer_axis(axes, "layer")
 
 
 def cut(figure: Figure) -> Figure:

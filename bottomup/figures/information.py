@@ -196,8 +196,7 @@ def _title(panel: str, part: pd.DataFrame, shown: pd.DataFrame) -> str:
 
 def _key(drawn: pd.DataFrame) -> list:
     ours = drawn[drawn["quantity"].isin([MEASURED, CHANGE])]
-    looks = {name: style.objective(name) for name in style.ordered(ours["series"])}
-    handles = style.key(ours, looks)
+    handles = style.key(ours)
     if (drawn["quantity"] == SHUFFLED).any():
         handles.append(Line2D([], [], color=style.GRAY, linestyle=":", label=SHUFFLED))
     return handles

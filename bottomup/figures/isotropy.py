@@ -49,8 +49,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         axes.set_title(title)
     for axes, (_, label) in zip(grid[:, 0], MEASURES.values(), strict=True):
         axes.set_ylabel(label)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure, drawn
 
 

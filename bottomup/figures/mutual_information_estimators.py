@@ -42,8 +42,7 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
             shown = drawn[(drawn["panel"] == panel) & (drawn["quantity"] == quantity)]
             style.curves(axes, shown, partial(looks, color=color))
             axes.set_title(style.objective(panel).label)
-            style.layer_axis(axes)
-            axes.set_xlabel("layer")
+            style.layer_axis(axes, "layer")
         row[0].set_ylabel(f"{quantity}\nwith the input token, nats")
     for panel, above, below in zip(panels, *grid, strict=True):
         entropy = drawn[(drawn["panel"] == panel) & (drawn["quantity"] == ENTROPY)]

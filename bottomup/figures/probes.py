@@ -65,8 +65,7 @@ def _figure(measured: pd.DataFrame, drawn: pd.DataFrame, marks: pd.DataFrame) ->
         for one, metric in zip(axes, METRICS, strict=True):
             _panel(one, measured[measured["panel"] == f"{task}: {metric}"], drawn)
         _mark(axes[0], marks[marks["panel"] == f"{task}: {CENTER}"])
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    handles = style.key(drawn, looks)
+    handles = style.key(drawn)
     if len(marks):
         handles.append(
             Line2D([], [], color=style.GRAY, marker=MARKER, linestyle="", label=CENTER_LABEL)

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
@@ -130,11 +130,7 @@ def _look(series: str) -> style.Look:
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     axes.axhline(0, color="black", linewidth=0.7)
     heads.curves(axes, shown, _look, lambda points: points["x"].max())
-    # As in the paper, from the whole model to no heads.
-    most = shown["x"].max()
-    axes.set_xlim(1.04 * most, -0.03 * most)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("heads kept")
+    heads.from_all_to_none(axes, shown["x"].max(), "heads kept")
 
 
 def _scale(axes: Axes, quantity: str, shown: pd.DataFrame) -> None:

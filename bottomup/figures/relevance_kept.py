@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
@@ -123,8 +122,4 @@ def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     heads.curves(
         axes, shown[shown["series"] == "gates"], LOOKS.__getitem__, lambda _: shown["x"].max()
     )
-    # As in the paper, from the whole model to no heads.
-    most = shown["x"].max()
-    axes.set_xlim(1.04 * most, -0.03 * most)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("encoder heads kept")
+    heads.from_all_to_none(axes, shown["x"].max(), "encoder heads kept")

@@ -39,6 +39,5 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         style.layer_axis(axes)
         axes.set_title(f"{label}\n{style.count(shown['n'])} words" if len(shown) else label)
     grid[0].set_ylabel(f"{quantity}\n(0 = as at random, 1 = all)")
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure, drawn

@@ -80,6 +80,4 @@ def _map(axes: Axes, shown: pd.DataFrame, first: bool, last: bool) -> None:
     places = range(len(words))
     axes.set_xticks(places, words if last else [], rotation=90, fontsize=SMALL)
     axes.set_yticks(places, words if first else [], fontsize=SMALL)
-    axes.tick_params(length=0)
-    axes.grid(False)
-    axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
+    style.cells(axes)

@@ -38,8 +38,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         style.layer_axis(axes)
         axes.set_ylabel(METRICS[metric])
         axes.set_title(f"{style.count(shown['n'])} sentences")
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure, drawn
 
 

@@ -327,9 +327,14 @@ def stroke(look: Look, behind: bool = False) -> dict[str, Any]:
     }
 
 
-def key(points: pd.DataFrame, looks: Mapping[Any, Look], bars: str | None = None) -> list:
-    """Legend entries: the series by their `looks`, then the published curves, in the looks of the
-    first of them, and the bars if drawn; `bars` says what they are, if no intervals."""
+def key(
+    points: pd.DataFrame, looks: Mapping[Any, Look] | None = None, bars: str | None = None
+) -> list:
+    """Legend entries: the series by their `looks`, or those of objectives, then the published
+    curves, in the looks of the first of them, and the bars if drawn; `bars` says what they are, if
+    no intervals."""
+    if looks is None:
+        looks = {name: objective(name) for name in ordered(points["series"])}
     handles: list = [Line2D([], [], label=look.label, **stroke(look)) for look in looks.values()]
     published = set(points.loc[points["source"] == "published", "series"])
     lines = [
@@ -381,9 +386,9 @@ def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = 
         drawn.remove()
 
 
-def layer_axis(axes: Axes) -> None:
+def layer_axis(axes: Axes, label: str = LAYERS) -> None:
     """Layers on the x axis: whole numbers."""
-    axes.set_xlabel(LAYERS)
+    axes.set_xlabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
@@ -394,6 +399,13 @@ def step_axis(axes: Axes, steps: pd.Series) -> None:
     axes.margins(x=max(0.08, axes.get_xmargin()))
     if len(names) > 1:
         axes.set_xlabel("step, from layer – to layer")
+
+
+def cells(axes: Axes) -> None:
+    """Axes of a map: a frame, and neither ticks nor a grid."""
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.spines[:].set(visible=True, color=GRAY, linewidth=0.5)
 
 
 def log_ticks(axes: Axes, steps: tuple[float, ...]) -> None:

@@ -55,9 +55,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         of_task = measured[measured["task"] == task]
         _accuracies(above, of_task[of_task["metric"] == ACCURACY], drawn)
         _moved(below, of_task[of_task["metric"] == MOVED], drawn)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
     broken = Line2D([], [], color="black", **BROKEN, label="fine-tuned")
-    style.legend(figure, [*style.key(drawn, looks), broken])
+    style.legend(figure, [*style.key(drawn), broken])
     return figure, drawn
 
 

@@ -64,8 +64,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     grid[1, 1].set_xlabel("words left before a word")
     grid[1, 2].set_xlabel("words in another order")
     drawn = join(parts)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure, drawn
 
 

@@ -50,6 +50,5 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         axes.set_title(f"{title}\n{style.count(parts[-1]['n'])} words")
         axes.set_ylabel(unit)
     drawn = join(parts)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks, bars="95 % interval, runs and words"))
+    style.legend(figure, style.key(drawn, bars="95 % interval, runs and words"))
     return figure, drawn
