@@ -50,7 +50,7 @@ if JUDGED and BESIDE_PUBLISHED:
             mem_mb=1000,
             runtime=5,
         params:
-            settings=SLICES.compare_with_published(),
+            settings=code_alone("compare_with_published"),
         shell:
             """
             python scripts/compare_with_published.py --settings {params.settings:q} \

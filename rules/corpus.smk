@@ -135,7 +135,7 @@ rule learn_words:
         mem_mb=memory(1000, 30),
         runtime=minutes(10, 0.1),
     params:
-        settings=SLICES.learn_words(),
+        settings=code_alone("learn_words"),
     shell:
         """
         python scripts/learn_words.py --settings {params.settings:q} --text {input.text:q} \
@@ -164,7 +164,7 @@ rule encode_text:
         mem_mb=memory(1000, 20),
         runtime=minutes(10, 0.1),
     params:
-        settings=SLICES.encode_text(),
+        settings=code_alone("encode_text"),
     shell:
         """
         python scripts/encode_text.py --settings {params.settings:q} --side {wildcards.side} \
@@ -254,7 +254,7 @@ rule align_words:
         mem_mb=memory(2500, 20),
         runtime=minutes(10, 0.1),
     params:
-        settings=SLICES.align_words(),
+        settings=code_alone("align_words"),
     shell:
         """
         python scripts/align_words.py --settings {params.settings:q} \
@@ -283,7 +283,7 @@ rule count_tokens:
         mem_mb=memory(1000, 5),
         runtime=minutes(5, 0.1),
     params:
-        settings=SLICES.count_tokens(),
+        settings=code_alone("count_tokens"),
     shell:
         """
         python scripts/count_tokens.py --settings {params.settings:q} \

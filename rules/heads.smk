@@ -21,7 +21,7 @@ if MEASURES["head_importance"] and MEASURES["head_functions"]:
             mem_mb=500,
             runtime=5,
         params:
-            settings=SLICES.collect_heads(),
+            settings=code_alone("collect_heads"),
         shell:
             """
             python scripts/collect_heads.py --settings {params.settings:q} \
@@ -100,7 +100,7 @@ rule shrink_pruned:
         mem_mb=memory(1500, 4, 8),
         runtime=30,
     params:
-        settings=SLICES.shrink_pruned(),
+        settings=code_alone("shrink_pruned"),
     shell:
         """
         python scripts/shrink_pruned.py --settings {params.settings:q} \

@@ -165,7 +165,7 @@ rule collect_tables:
         mem_mb=500,
         runtime=5,
     params:
-        settings=SLICES.collect_tables(),
+        settings=code_alone("collect_tables"),
     shell:
         """
         python scripts/collect_tables.py --settings {params.settings:q} \

@@ -71,7 +71,7 @@ rule annotate_occurrences:
         mem_mb=memory(2000, 100),
         runtime=minutes(5, 0.1),
     params:
-        settings=SLICES.annotate_occurrences(),
+        settings=code_alone("annotate_occurrences"),
     shell:
         """
         python scripts/annotate_occurrences.py --settings {params.settings:q} \

@@ -52,8 +52,13 @@ def named(wildcards) -> dict:
     }
 
 
+def code_alone(script: str) -> Slice:
+    """The slice for a program whose result depends on no setting."""
+    return settings(script, {})
+
+
 class Slices:
-    """The slices of one study, a method for each rule that has one.
+    """The slices of one study, a method for each rule whose program has settings.
 
     The methods of rules with wildcards take Snakemake's wildcards.
     """
@@ -89,12 +94,6 @@ class Slices:
         of_side = {"language": language, "spaces": keeps_spaces(wildcards.side, language)}
         return settings("learn_bpe", dict(self.study.corpus.bpe) | of_side)
 
-    def encode_text(self) -> Slice:
-        return settings("encode_text", {})
-
-    def count_tokens(self) -> Slice:
-        return settings("count_tokens", {})
-
     def train(self, objective: str, wildcards) -> Slice:
         name, half = names.objective_and_half(objective)
         whole = self.study.objective_options(name)
@@ -120,12 +119,6 @@ class Slices:
         seed = self.study.seeds[0] if twin else None
         return settings("open_checkpoint", {"source": checkpoint, "twin_seed": seed})
 
-    def learn_words(self) -> Slice:
-        return settings("learn_words", {})
-
-    def collect_heads(self) -> Slice:
-        return settings("collect_heads", {})
-
     def prune_heads(self, wildcards) -> Slice:
         objective, pruning = wildcards.objective, self.study.pruning
         values = self.run(wildcards) | {"pruned": self.pruned(wildcards)}
@@ -136,9 +129,6 @@ class Slices:
         if wildcards.method == "gates":
             values["gates"] = pruning.gates
         return settings("prune_heads", values, *self.of_task(wildcards, "predictor"))
-
-    def shrink_pruned(self) -> Slice:
-        return settings("shrink_pruned", {})
 
     def annotate_words(self, wildcards) -> Slice:
         annotation = self.study.annotation
@@ -167,12 +157,6 @@ class Slices:
         if annotation.pipeline == GOLD:
             files += self.study.source_options("conllu").read_files()
         return files
-
-    def align_words(self) -> Slice:
-        return settings("align_words", {})
-
-    def annotate_occurrences(self) -> Slice:
-        return settings("annotate_occurrences", {})
 
     def draw_occurrences(self, wildcards) -> Slice:
         study, objective = self.study, names.masked_for(wildcards.drawn)
@@ -220,9 +204,6 @@ class Slices:
         """The section of `measures` for a table, if it has one."""
         return getattr(self.study.measures, tables()[table].TABLE.section or table, None)
 
-    def collect_tables(self) -> Slice:
-        return settings("collect_tables", {})
-
     def plot(self, figure: Figure) -> Slice:
         caption = (ROOT / f"docs/captions/{figure.caption}.rst").read_text("utf-8")
         paths = [path for some in figure.tables.values() for path in some]
@@ -238,9 +219,6 @@ class Slices:
             "places": {n: at for n, at in self.subjects.places().items() if n in shown},
         }
         return settings("plot_figure", values, f"bottomup.figures.{figure.module}")
-
-    def compare_with_published(self) -> Slice:
-        return settings("compare_with_published", {})
 
     def judge_claims(self) -> Slice:
         values = {
