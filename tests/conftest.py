@@ -6,6 +6,7 @@ import os
 import runpy
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -21,6 +22,7 @@ from bottomup.corpus import bpe, encoding
 from bottomup.corpus.frequencies import frequencies
 from bottomup.corpus.tokens import TokenFile
 from bottomup.plan.study import tables
+from bottomup.training.run import save
 from tests.tiny import ROOT
 
 WORDS = ["a", "big", "cat", "dogs", "eat", "five", "green", "houses", "in", "june", "kings", "old"]
@@ -64,6 +66,11 @@ class Corpus:
     def frequencies(self) -> Path:
         return self.folder / "frequencies.csv"
 
+    @property
+    def vocab(self) -> int:
+        """The number of tokens of a side, the same for both."""
+        return Tokenizer.from_file(str(self.tokenizer("source"))).get_vocab_size()
+
     def text(self, split: str) -> Path:
         return self.folder / f"{split}.parquet"
 
@@ -77,6 +84,11 @@ class Corpus:
         """Those that an objective needs."""
         sides = ["source", "target"] if objective == "mt" else ["source"]
         return {side: self.tokenizer(side) for side in sides}
+
+    def save(self, make: Callable, objective: str, folder: Path, **options: object) -> Path:
+        """Make a model of this vocabulary, as by `tiny.initial`, and save it as a run does."""
+        save(make(objective, vocab=self.vocab, **options), self.tokenizers(objective), folder)
+        return folder
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
+from tokenizers import Tokenizer
 
 from bottomup import objectives
 from bottomup.core.settings import Model, Trunk
+from bottomup.corpus import bpe
 from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.words import learn
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkModel
@@ -86,6 +90,15 @@ def tokens_of(sentences: list[list[int]]) -> TokenFile:
         words=np.array([i for s in sentences for i in [*range(len(s)), -1]], dtype=np.int32),
         offsets=np.cumsum([0, *(len(s) + 1 for s in sentences)], dtype=np.int64),
     )
+
+
+def written(folder: Path, texts: list[str], **columns: list[str]) -> Tokenizer:
+    """Write texts, with more columns, to test.parquet, and to words.json the tokenizer that has
+    each of their words as one token, which it returns."""
+    pd.DataFrame({"source": texts, **columns}).to_parquet(folder / "test.parquet")
+    words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
+    words.save(str(folder / "words.json"))
+    return words
 
 
 def random_tokens(

@@ -6,7 +6,6 @@ import inspect
 import re
 
 import pytest
-from tokenizers import Tokenizer
 
 from bottomup.training.run import save
 from tests.tiny import ROOT, drawn
@@ -24,7 +23,7 @@ def found(path):
 def smoke(tmp_path_factory, corpus_files):
     """A folder with a model of the smoke study's shape, where the examples look for it."""
     folder = tmp_path_factory.mktemp("examples")
-    words = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
+    words = corpus_files.vocab
     model = folder / "results/smoke/runs/lm-1/model"
     save(drawn("lm", vocab=words, **SHAPE), corpus_files.tokenizers("lm"), model)
     return folder

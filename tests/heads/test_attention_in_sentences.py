@@ -58,11 +58,7 @@ def opened(tmp_path, corpus_files):
     """A function: a subject of an objective, with the tokenizer of the source side."""
 
     def opened(objective):
-        sizes = [
-            Tokenizer.from_file(str(corpus_files.tokenizer(side))).get_vocab_size()
-            for side in ("source", "target")
-        ]
-        model = tiny.drawn(objective, vocab=max(sizes))
+        model = tiny.drawn(objective, vocab=corpus_files.vocab)
         save(model, corpus_files.tokenizers("lm"), tmp_path / "model")
         return subjects.load(tmp_path / "model")
 

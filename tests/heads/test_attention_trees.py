@@ -143,9 +143,8 @@ def test_too_few_sentences_have_no_value(monkeypatch):
 
 def test_the_program(measure, run_files, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(measure_of, "NEEDED", 3)
-    np.save(tmp_path / "blocks.npy", (np.arange(30) % 6).astype(np.int8))
     run, options = {"objective": "lm", "seed": 1}, {"sentences": 100, "seed": 1}
-    run_files |= {"blocks": tmp_path / "blocks.npy", "table": tmp_path / "lm-1.csv"}
+    run_files["table"] = tmp_path / "lm-1.csv"
     measure("attention_trees", run, options, **run_files, batch_tokens=40)
     table = pd.read_csv(run_files["table"])
     assert list(table) == [*run, *(name for name in COLUMNS if name != "without")]

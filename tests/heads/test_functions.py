@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tokenizers import Tokenizer
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
@@ -17,7 +16,6 @@ from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.heads.functions import COLUMNS, first_subwords, head_functions, word_attention
 from bottomup.subjects.runs import Run
-from bottomup.training.run import save
 from tests.tiny import VOCAB, drawn, initial, model_of, tokens_of
 
 RELATIONS = ["nsubj", "dobj", "amod", "advmod"]
@@ -635,8 +633,7 @@ def test_what_is_of_no_type_is_not_rare():
 
 def test_the_program(measure, tmp_path, corpus_files):
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
+    corpus_files.save(initial, "lm", tmp_path / "model")
     trees = [
         [("nsubj", n - 1)] * (n - 1) + [("ROOT", n - 1)]
         for n in 1 + np.maximum.reduceat(tokens.words, tokens.offsets[:-1])

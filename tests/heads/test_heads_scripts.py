@@ -13,11 +13,10 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup import objectives, subjects
-from bottomup.corpus import bpe, encoding
+from bottomup.corpus import encoding
 from bottomup.corpus.batches import Text
 from bottomup.corpus.frequencies import frequencies
 from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import learn
 from bottomup.heads import examples
 from bottomup.heads.confidence import head_attention
 from bottomup.heads.importance import gate_gradient
@@ -207,8 +206,7 @@ def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
 def test_of_a_model_that_predicts_nothing_is_known_what_it_attends_to(
     objective, corpus_files, measure_importance, tmp_path
 ):
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    model = tiny.initial(objective, vocab=size)
+    model = tiny.initial(objective, vocab=corpus_files.vocab)
     run.save(model, {"source": corpus_files.tokenizer("source")}, tmp_path / "model")
     run_of = {"objective": objective, "module": objective, "seed": 1, "options": {}}
     table = pd.read_csv(measure_importance(tmp_path / "model", run=run_of, beam=None))
@@ -224,9 +222,7 @@ def measure_checkpoint(measure, tmp_path):
     All words of the test split are said to be the subject of their sentence's first.
     """
     texts = ["w3 w4 w5 w6", "w6 w7,w8", "w9 w9 w3"]
-    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
-    tokenizer = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
-    tokenizer.save(str(tmp_path / "words.json"))
+    tokenizer = tiny.written(tmp_path, texts)
     (tmp_path / "words").mkdir()
     files = {name: tmp_path / f"words/{name}.npy" for name in ("ids", "words", "offsets")}
     encoding.encode(tokenizer, [texts], **files)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tokenizers import Tokenizer
 from transformers import BitNetConfig, BitNetForCausalLM, LlamaConfig
 
 from bottomup import subjects
@@ -29,7 +28,6 @@ from bottomup.measures.attention_patterns import (
 from bottomup.subjects.batches import batches
 from bottomup.subjects.runs import Run
 from bottomup.tables.attention_patterns import COLUMNS
-from bottomup.training.run import save
 from tests.subjects import families
 from tests.tiny import VOCAB, drawn, initial, model_of, tokens_of
 
@@ -500,8 +498,7 @@ def test_a_family_that_does_more_with_values_has_no_lengths(tmp_path):
 
 
 def test_the_program(measure, tmp_path, corpus_files):
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    save(initial("mlm", vocab=size), corpus_files.tokenizers("mlm"), tmp_path / "model")
+    corpus_files.save(initial, "mlm", tmp_path / "model")
     about, files = {"objective": "mlm", "seed": 2}, {"model": tmp_path / "model"}
     files |= {"text": corpus_files.tokens / "test.source", "blocks": corpus_files.blocks("test")}
 

@@ -10,12 +10,10 @@ from scipy.stats import spearmanr
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from bottomup.core.errors import UserError
-from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.segmentation import MARK, marked
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import learn
 from bottomup.measures import bertscore as measure_of
 from bottomup.training.run import save
 from tests import tiny
@@ -344,9 +342,7 @@ def test_the_program_measures_a_run(measure, corpus_files, tmp_path, languages):
 
 def test_a_checkpoint_reads_its_own_tokens(measure, tmp_path):
     texts = ["w3 w4 w5 w6 w7", "w6 w7 w8 w9 w3 w4", "w8 w9 w3 w4 w5 w6"] * 4 + ["w3 w4"]
-    pd.DataFrame({"source": texts, "target": texts}).to_parquet(tmp_path / "test.parquet")
-    words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
-    words.save(str(tmp_path / "words.json"))
+    tiny.written(tmp_path, texts, target=texts)
     np.save(tmp_path / "blocks.npy", (np.arange(13) % 4).astype(np.int8))
     measure(
         "bertscore",

@@ -4,14 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import edge_probes as probe
 from bottomup.measures import probes
 from bottomup.measures.structural_probe import last_subwords
-from bottomup.training.run import save
-from tests import tiny
-from tests.measures.test_structural_probe import annotated, random_heads
+from tests.measures.test_structural_probe import annotated, of_a_run, random_heads, to_the_left
 
 COUNT = 6
 # I saw the man with a hat ,
@@ -237,22 +233,12 @@ def test_few_examples_or_one_label_have_no_value_and_say_how_many(n_sentences, r
 def probed_files(corpus_files, tmp_path):
     """A run, and an annotation of the test split in which each word depends on the one before, and
     its last sub-word decides about tag and relation."""
-    size = len(pd.read_csv(corpus_files.frequencies)) + 4
-    save(tiny.drawn("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
-    tokens = TokenFile.load(corpus_files.tokens / "test.source")
-    found = [np.unique(words[words != NO_WORD]) for words in np.split(tokens.words, tokens.offsets)]
-    annotation = annotated([np.maximum(np.arange(len(words)) - 1, 0) for words in found[1:-1]])
+    files, tokens, annotation = of_a_run(corpus_files, tmp_path, to_the_left)
     is_even = tokens.ids[last_subwords(tokens)] % 2 == 0
     annotation["tag"] = np.where(is_even, "VB", "NN")
     annotation["relation"] = np.where(is_even, "even", "odd")
-    annotation.assign(text="w").to_parquet(tmp_path / "annotation.parquet")
-    np.save(tmp_path / "blocks.npy", (np.arange(30) % 6).astype(np.int8))
-    return {
-        "model": tmp_path / "model",
-        "text": corpus_files.tokens / "test.source",
-        "annotation": tmp_path / "annotation.parquet",
-        "blocks": tmp_path / "blocks.npy",
-    }
+    annotation.assign(text="w").to_parquet(files["annotation"])
+    return files
 
 
 def test_the_program_measures_a_run(measure, probed_files, tmp_path, monkeypatch):

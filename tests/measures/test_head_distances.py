@@ -5,11 +5,9 @@ import pandas as pd
 import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
-from tokenizers import Tokenizer
 
 from bottomup.measures.head_distances import distances, divergences, others_of_length, rows
 from bottomup.subjects.runs import Run
-from bottomup.training.run import save
 from tests.measures.test_attention_patterns import Given, Named
 from tests.tiny import VOCAB, drawn, initial, tokens_of
 
@@ -138,10 +136,9 @@ def test_of_models_that_read_one_side_and_both_only_queries_of_both_count():
 
 
 def test_the_program(measure, tmp_path, corpus_files):
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     for seed in (1, 2):
         folder = tmp_path / str(seed)
-        save(initial("mlm", vocab=size, seed=seed), corpus_files.tokenizers("mlm"), folder)
+        corpus_files.save(initial, "mlm", folder, seed=seed)
     files = {"text": corpus_files.tokens / "test.source", "blocks": corpus_files.blocks("test")}
 
     def found(b):

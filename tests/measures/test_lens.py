@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tokenizers import Tokenizer
 
 from bottomup import objectives, subjects
 from bottomup.core.errors import UserError
@@ -32,7 +31,6 @@ from bottomup.measures.quality import predictions
 from bottomup.objectives import IGNORE
 from bottomup.tables import too_few
 from bottomup.tables.lens import COLUMNS
-from bottomup.training.run import save
 from bottomup.views.moments import Moments
 from tests.tiny import VOCAB, drawn, random_text
 
@@ -362,11 +360,7 @@ def test_nearly_every_token_of_a_sentence_is_masked_once():
 
 @pytest.mark.parametrize("name", ["mlm", "mt"])
 def test_the_program(name, measure, corpus_files, tmp_path):
-    sides = ("source", "target")
-    sizes = [
-        Tokenizer.from_file(str(corpus_files.tokenizer(side))).get_vocab_size() for side in sides
-    ]
-    save(drawn(name, vocab=max(sizes)), corpus_files.tokenizers(name), tmp_path / "model")
+    corpus_files.save(drawn, name, tmp_path / "model")
     run = {"objective": name, "seed": 1}
     choose = 0.8 if name == "mlm" else None
     settings = {"run": run | {"module": name, "options": {}}, "seed": 3, "choose": choose}
@@ -394,11 +388,7 @@ def test_the_program(name, measure, corpus_files, tmp_path):
 
 @pytest.mark.parametrize("name", ["lm", "mt"])
 def test_the_program_of_beliefs(name, measure, corpus_files, tmp_path):
-    sizes = [
-        Tokenizer.from_file(str(corpus_files.tokenizer(side))).get_vocab_size()
-        for side in ("source", "target")
-    ]
-    save(drawn(name, vocab=max(sizes)), corpus_files.tokenizers(name), tmp_path / "model")
+    corpus_files.save(drawn, name, tmp_path / "model")
     run = {"objective": name, "seed": 1}
     settings = {
         "run": run | {"module": name, "options": {}},

@@ -6,22 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import mutual_info_score
-from tokenizers import Tokenizer
 from transformers import FalconH1ForCausalLM
 
 from bottomup.core.seeds import derive
-from bottomup.corpus import bpe, encoding
+from bottomup.corpus import encoding
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import learn
 from bottomup.measures import groups
 from bottomup.measures.isotropy import self_similarity
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.mutual_information import cluster
 from bottomup.measures.pwcca import pwcca_distance
 from bottomup.measures.similarity import linear_cka
-from bottomup.training.run import save
 from bottomup.views.occurrences import plain
+from tests import tiny
 from tests.subjects import every_family, families
 from tests.tiny import initial
 
@@ -425,9 +423,8 @@ def test_change_of_groups(measure, run, caplog):
 @pytest.mark.parametrize("hidden", ["token", "group"])
 def test_influence_of_groups(measure, tmp_path, corpus_files, caplog, hidden):
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
-    ranks = np.arange(size) - N_SPECIAL + 1
+    corpus_files.save(initial, "lm", tmp_path / "model")
+    ranks = np.arange(corpus_files.vocab) - N_SPECIAL + 1
     table = plain(tokens, np.arange(len(tokens)), ranks).table
     table = table.assign(block=table["text"] % 8)
     table.to_parquet(tmp_path / "occurrences.parquet")
@@ -476,9 +473,7 @@ def influence_of(measure, tmp_path):
     """Measure influence in a checkpoint, on sentences of nine words."""
     rng, n = np.random.default_rng(0), 40
     texts = [" ".join(f"w{word}" for word in rng.integers(3, 19, 9)) + "," for _ in range(n)]
-    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
-    tokenizer = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
-    tokenizer.save(str(tmp_path / "words.json"))
+    tokenizer = tiny.written(tmp_path, texts)
     files = {name: tmp_path / f"{name}.npy" for name in ("ids", "words", "offsets")}
     encoding.encode(tokenizer, [texts], **files)
     ranks = np.arange(tokenizer.get_vocab_size()) - N_SPECIAL + 1

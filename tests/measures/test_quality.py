@@ -21,7 +21,6 @@ from bottomup.measures.quality import (
     translation_quality,
     translations,
 )
-from bottomup.training.run import save
 from tests.tiny import VOCAB, drawn, initial, random_text, tokens_of
 
 
@@ -201,10 +200,7 @@ def test_pruned_models_are_compared_by_bleu_or_the_probability_of_the_right_toke
 
 def test_program(tmp_path, corpus_files, measure):
     """Of an initial model, whose perplexity is near that of a uniform one."""
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("target"))).get_vocab_size()
-    source = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    assert size == source
-    save(initial("mt", vocab=size), corpus_files.tokenizers("mt"), tmp_path / "model")
+    corpus_files.save(initial, "mt", tmp_path / "model")
     run = {"objective": "mt", "module": "mt", "options": {}, "seed": 1}
     beam = {"beam_size": 2, "length_penalty": 0.6, "sentences": 5, "language": "en"}
     measure(
@@ -242,13 +238,12 @@ def test_program(tmp_path, corpus_files, measure):
     assert (table["ci_low"] <= table["value"]).all() and (table["value"] <= table["ci_high"]).all()
     assert table["metric"].tolist() == ["perplexity", "accuracy", "bleu", "chrf"]
     assert (table[["objective", "seed", "split"]] == ["mt", 1, "test"]).all(axis=None)
-    assert table["value"][0] == pytest.approx(size, rel=1)
+    assert table["value"][0] == pytest.approx(corpus_files.vocab, rel=1)
     assert (table["signature"] != "").tolist() == [False, False, True, True]
 
 
 def test_the_program_draws_masks_by_the_seed_of_scoring(tmp_path, corpus_files, measure):
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    save(drawn("mlm", vocab=size), corpus_files.tokenizers("mlm"), tmp_path / "model")
+    corpus_files.save(drawn, "mlm", tmp_path / "model")
     model, objective = subjects.load(tmp_path / "model").model, objectives.load("mlm", {})
     text = Text.load(corpus_files.tokens, "test", objective.predicts)
     for seed in (1, 2):
@@ -286,13 +281,12 @@ def test_the_sentences_that_are_drawn_are_held_against_their_own_references(
 
     monkeypatch.setattr(quality, "translations", perfect)
     how = {"beam_size": 1, "length_penalty": 0.6, "sentences": 7, "language": "en"}
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
 
     text = Text.load(corpus_files.tokens, "test", "target")
 
     def scored(seed):
         return quality.quality(
-            initial("mt", vocab=size).eval(),
+            initial("mt", vocab=corpus_files.vocab).eval(),
             objectives.load("mt", {}),
             Scoring(seed=seed, choose=None, translation=how),
             text,

@@ -4,13 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tokenizers import Tokenizer
 
 from bottomup import subjects
 from bottomup.corpus import bpe
 from bottomup.corpus.words import learn
 from bottomup.measures.sentence import against_each_other, cosines, words_of
-from bottomup.training.run import save
 from tests import tiny
 from tests.subjects import families
 
@@ -60,8 +58,7 @@ def test_rows_are_one_for_each_two_words_of_each_layer():
 @pytest.fixture
 def run(tmp_path, corpus_files):
     """A run, and views of it at words of which one is not seen."""
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    save(tiny.drawn("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
+    corpus_files.save(tiny.drawn, "lm", tmp_path / "model")
     views = np.random.default_rng(0).normal(1, 1, (3, 9, tiny.SHAPE["d_model"]))
     views[:, 4] = np.nan
     np.save(tmp_path / "views.npy", views.astype(np.float16))

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tokenizers import Tokenizer
 
 from bottomup import objectives
 from bottomup.core.errors import UserError
@@ -16,7 +15,6 @@ from bottomup.measures.quality import predictions
 from bottomup.measures.stitching import batches, by_loss, losses, mapped, read
 from bottomup.model.transformer import Encoding
 from bottomup.tables import depths
-from bottomup.training.run import save
 from tests.tiny import drawn, random_text
 
 OBJECTIVES = ["lm", "mlm", "mt"]
@@ -203,15 +201,9 @@ def test_without_short_sentences_one_line():
 
 @pytest.mark.parametrize("name", ["lm", "mt"])
 def test_the_program(name, measure, corpus_files, tmp_path):
-    sizes = [
-        Tokenizer.from_file(str(corpus_files.tokenizer(side))).get_vocab_size()
-        for side in ("source", "target")
-    ]
     others = [("mlm", 3), ("untrained", 4), (name, 2)]
     for objective, seed in [(name, 1), *others]:
-        model = drawn(objective, seed, vocab=max(sizes))
-        tokenizers = corpus_files.tokenizers(objective)
-        save(model, tokenizers, tmp_path / f"{objective}-{seed}")
+        corpus_files.save(drawn, objective, tmp_path / f"{objective}-{seed}", seed=seed)
     run = {"objective": name, "seed": 1}
     settings = {
         "run": run | {"module": name, "options": {}},

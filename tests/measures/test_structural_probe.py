@@ -11,15 +11,12 @@ from scipy.stats import spearmanr
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
-from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import learn
 from bottomup.measures import structural_probe as probe
 from bottomup.subjects.batches import states
 from bottomup.subjects.seen import Seen
 from bottomup.subjects.words import held_out
-from bottomup.training.run import save
 from tests import tiny
 from tests.subjects import families
 
@@ -361,20 +358,33 @@ def test_the_last_subword_of_each_word_and_sentences_of_which_a_word_is_missing(
     assert whole.tolist() == [True, False, True, True]
 
 
+def of_a_run(corpus_files, folder, heads_of):
+    """The files of a run and of the split test, its tokens, and an annotation of it in which the
+    `heads_of` n words of a sentence are known."""
+    tokens = TokenFile.load(corpus_files.tokens / "test.source")
+    found = [np.unique(words[words != NO_WORD]) for words in np.split(tokens.words, tokens.offsets)]
+    annotation = annotated([heads_of(len(words)) for words in found[1:-1]])
+    np.save(folder / "blocks.npy", (np.arange(30) % 6).astype(np.int8))
+    files = {
+        "model": corpus_files.save(tiny.drawn, "lm", folder / "model"),
+        "text": corpus_files.tokens / "test.source",
+        "annotation": folder / "annotation.parquet",
+        "blocks": folder / "blocks.npy",
+    }
+    return files, tokens, annotation
+
+
+def to_the_left(n):
+    """The heads of words of which each depends on the one before."""
+    return np.maximum(np.arange(n) - 1, 0)
+
+
 @pytest.fixture
 def run_files(corpus_files, tmp_path):
     """A run, and an annotation of the test split in which all words depend on the first."""
-    size = len(pd.read_csv(corpus_files.frequencies)) + 4
-    save(tiny.drawn("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
-    tokens = TokenFile.load(corpus_files.tokens / "test.source")
-    found = [np.unique(words[words != NO_WORD]) for words in np.split(tokens.words, tokens.offsets)]
-    annotation = annotated([np.zeros(len(words), dtype=int) for words in found[1:-1]])
-    annotation.to_parquet(tmp_path / "annotation.parquet")
-    return {
-        "model": tmp_path / "model",
-        "text": corpus_files.tokens / "test.source",
-        "annotation": tmp_path / "annotation.parquet",
-    }
+    files, _, annotation = of_a_run(corpus_files, tmp_path, lambda n: np.zeros(n, dtype=int))
+    annotation.to_parquet(files["annotation"])
+    return files
 
 
 def test_states_of_words_do_not_depend_on_the_sentences_beside_them(run_files):
@@ -401,9 +411,8 @@ def test_the_program_measures_a_run(measure, run_files, tmp_path, monkeypatch, n
     """The root is the first word of each sentence, which positions tell."""
     monkeypatch.setattr(probe, "NEEDED", needed)
     monkeypatch.setattr(probe, "PENALTY", 0.1)
-    np.save(tmp_path / "blocks.npy", (np.arange(30) % 6).astype(np.int8))
     run, options = {"objective": "lm", "seed": 1}, {"sentences": 100, "seed": 1}
-    run_files |= {"blocks": tmp_path / "blocks.npy", "table": tmp_path / "lm-1.csv"}
+    run_files["table"] = tmp_path / "lm-1.csv"
     measure("structural_probe", run, options, **run_files, batch_tokens=40)
     table = pd.read_csv(run_files["table"])
     assert list(table) == [
@@ -419,7 +428,7 @@ def test_the_program_measures_a_run(measure, run_files, tmp_path, monkeypatch, n
 
 
 def test_blocks_of_another_text(run_files, tmp_path):
-    np.save(tmp_path / "blocks.npy", np.zeros(29, dtype=np.int8))
+    np.save(run_files["blocks"], np.zeros(29, dtype=np.int8))
     files = {
         name: [path] for name, path in (run_files | {"blocks": tmp_path / "blocks.npy"}).items()
     }
@@ -433,10 +442,7 @@ def test_a_checkpoint_reads_the_same_sentences_but_those_that_it_cuts(
 ):
     monkeypatch.setattr(probe, "NEEDED", 3)
     texts = ["w3 w4 w5 w6 w7", "w6 w7 w8 w9 w3 w4"] * 6 + [" ".join(["w3"] * 30)]
-    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
-    learn([texts], bpe.learn([texts], 5, lowercase=True, language="en")).save(
-        str(tmp_path / "words.json")
-    )
+    tiny.written(tmp_path, texts)
     annotated([[0] * len(text.split()) for text in texts]).to_parquet(
         tmp_path / "annotation.parquet"
     )

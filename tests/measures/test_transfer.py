@@ -7,11 +7,8 @@ import pytest
 import torch
 
 from bottomup import subjects
-from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
-from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import learn
 from bottomup.measures import transfer as module
 from bottomup.measures.null import Permutations
 from bottomup.measures.similarity import debiased_cka, similarity
@@ -20,7 +17,7 @@ from bottomup.subjects.batches import states
 from bottomup.subjects.runs import Run
 from bottomup.training.run import save
 from tests import tiny
-from tests.measures.test_structural_probe import annotated
+from tests.measures.test_structural_probe import annotated, of_a_run, to_the_left
 from tests.subjects import families
 
 COUNT = 6
@@ -228,25 +225,12 @@ def task_files(corpus_files, tmp_path, monkeypatch):
     """A run, and an annotation of the test split in which the last sub-word of a word decides about
     its tag and the source of its sentence about nothing."""
     monkeypatch.setattr(module, "NEEDED", 10)
-    size = len(pd.read_csv(corpus_files.frequencies)) + 4
-    save(tiny.drawn("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
-    tokens = TokenFile.load(corpus_files.tokens / "test.source")
-    found = [np.unique(words[words != NO_WORD]) for words in np.split(tokens.words, tokens.offsets)]
-    annotation = annotated([np.maximum(np.arange(len(words)) - 1, 0) for words in found[1:-1]])
-    is_even = tokens.ids[last_subwords(tokens)] % 2 == 0
-    annotation.assign(text="w", tag=np.where(is_even, "VB", "NN"), relation="one").to_parquet(
-        tmp_path / "annotation.parquet"
-    )
-    np.save(tmp_path / "blocks.npy", (np.arange(30) % 6).astype(np.int8))
+    files, tokens, annotation = of_a_run(corpus_files, tmp_path, to_the_left)
+    tags = np.where(tokens.ids[last_subwords(tokens)] % 2 == 0, "VB", "NN")
+    annotation.assign(text="w", tag=tags, relation="one").to_parquet(files["annotation"])
     pairs = pd.read_parquet(corpus_files.text("test"))
     pairs.assign(origin="help").to_parquet(tmp_path / "test.parquet")
-    return {
-        "model": tmp_path / "model",
-        "text": corpus_files.tokens / "test.source",
-        "annotation": tmp_path / "annotation.parquet",
-        "blocks": tmp_path / "blocks.npy",
-        "pairs": tmp_path / "test.parquet",
-    }
+    return files | {"pairs": tmp_path / "test.parquet"}
 
 
 def test_the_program_measures_a_run(measure, task_files, tmp_path):
@@ -297,11 +281,7 @@ def test_sentences_for_cka_are_others_of_the_documents_that_test(
 def test_a_checkpoint_is_fine_tuned_on_its_own_tokens(sentences, others, measure, tmp_path):
     """Also where the task takes all sentences, and none is left that is not the task's."""
     texts = ["w3 w4 w5 w6 w7", "w6 w7 w8 w9 w3 w4", "w8 w9 w3 w4 w5 w6"] * 4
-    pairs = pd.DataFrame({"source": texts, "origin": ["help", "man"] * 6})
-    pairs.to_parquet(tmp_path / "test.parquet")
-    learn([texts], bpe.learn([texts], 5, lowercase=True, language="en")).save(
-        str(tmp_path / "words.json")
-    )
+    tiny.written(tmp_path, texts, origin=["help", "man"] * 6)
     words = [text.split() for text in texts]
     annotation = annotated([np.maximum(np.arange(len(of)) - 1, 0) for of in words])
     tags = np.concatenate(words)

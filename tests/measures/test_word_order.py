@@ -11,12 +11,10 @@ from transformers import ByT5Tokenizer
 
 from bottomup import objectives, subjects
 from bottomup.core.errors import UserError
-from bottomup.corpus import bpe
 from bottomup.corpus.batches import Text
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import learn
 from bottomup.measures import word_order as order
 from bottomup.measures.quality import predictions
 from bottomup.subjects.slow import SlowTokenizer
@@ -300,9 +298,7 @@ def test_the_program_measures_a_run(measure, corpus_files, tmp_path, objective):
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_a_checkpoint_reads_words_in_its_own_tokens(measure, tmp_path, family):
     texts = ["w3 w4 w5 w6 w7", "w6 w7 w8 w9 w3 w4"] * 6 + ["w3 w4"]
-    pd.DataFrame({"source": texts, "target": texts}).to_parquet(tmp_path / "test.parquet")
-    words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
-    words.save(str(tmp_path / "words.json"))
+    tiny.written(tmp_path, texts, target=texts)
     np.save(tmp_path / "blocks.npy", (np.arange(13) % 4).astype(np.int8))
     run = {"objective": family, "seed": 0}
     measure(

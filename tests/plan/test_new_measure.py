@@ -10,11 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tokenizers import Tokenizer
 
 from bottomup import subjects
 from bottomup.corpus.tokens import TokenFile
-from bottomup.training.run import save
 from tests.tiny import initial
 from tests.tutorials import files_in
 
@@ -61,8 +59,7 @@ def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
 
 
 def test_one_is_measured_on_a_model(extended, tmp_path, corpus_files):
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
+    corpus_files.save(initial, "lm", tmp_path / "model")
     run = {"objective": "lm", "seed": 1}
     settings = {"table": "spread", "sees": "subjects", "run": run, "options": {}}
     files = {

@@ -14,16 +14,15 @@ import torch
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Checkpoint
-from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import learn
 from bottomup.heads.checkpoints.predictor import objective_of
 from bottomup.subjects import opening
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.words import of_occurrences, of_subwords, types_of
 from bottomup.training.run import save
+from tests import tiny
 from tests.subjects import families
 from tests.subjects.families import FAMILIES
 from tests.tiny import drawn, initial, same_bytes
@@ -207,9 +206,7 @@ def test_a_package_that_is_nowhere(tmp_path, monkeypatch):
 def test_words_of_a_table_are_found_in_what_a_subject_reads(folder, tmp_path):
     """Its tokenizer knows whole words only, `w3` and so on; a comma it cannot tell from `w7`."""
     texts = ["w3 w4 w5", "w6 w7,w8", "w9"]
-    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
-    words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
-    words.save(str(tmp_path / "words.json"))
+    tiny.written(tmp_path, texts)
     # Sentences 2 and 1 of the split, in this order; all words of both.
     table = pd.DataFrame(
         {"text": [0, 1, 1, 1, 1], "sentence": [2, 1, 1, 1, 1], "position": [0, 0, 1, 2, 3]}

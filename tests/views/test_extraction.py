@@ -12,14 +12,12 @@ from tokenizers.processors import BertProcessing
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
 from bottomup.core.errors import UserError
-from bottomup.corpus import bpe
 from bottomup.corpus.encoding import encode
 from bottomup.corpus.tokens import TokenFile
-from bottomup.corpus.words import learn
 from bottomup.subjects.runs import Run
-from bottomup.training.run import save
 from bottomup.views.extraction import Lost, extract, reserve
 from bottomup.views.occurrences import plain
+from tests import tiny
 from tests.subjects import families
 from tests.tiny import drawn, initial, random_tokens
 
@@ -174,9 +172,7 @@ def checkpoint(request, tmp_path):
     named = {"tokenizer_object": tokenizer, "pad_token": request.param}
     PreTrainedTokenizerFast(**named).save_pretrained(folder)
     texts = [text for text, _ in SPLIT]
-    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
-    words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
-    words.save(str(tmp_path / "words.json"))
+    words = tiny.written(tmp_path, texts)
     files = {name: tmp_path / f"{name}.npy" for name in ("ids", "words", "offsets")}
     encode(words, [texts], **files)
     ranks = np.zeros(words.get_vocab_size(), dtype=int)
@@ -243,11 +239,9 @@ def test_words_that_are_not_seen_are_counted_by_reason(checkpoint, measure):
 
 
 def test_program(tmp_path, corpus_files, run_script):
-    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    model = initial("lm", vocab=size)
-    save(model, corpus_files.tokenizers("lm"), tmp_path / "model")
+    corpus_files.save(initial, "lm", tmp_path / "model")
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
-    reading = plain(tokens, np.arange(len(tokens)), np.zeros(size, dtype=int))
+    reading = plain(tokens, np.arange(len(tokens)), np.zeros(corpus_files.vocab, dtype=int))
     reading.table.to_parquet(tmp_path / "occurrences.parquet")
     run_script(
         "extract_views",
