@@ -26,83 +26,43 @@ COMPARISON = ["compare_with_published", *VERDICTS]
 # Tables -> these verdicts, and how often they are wrong.
 JUDGED = [*VERDICTS, "calibrate_claims"]
 SHOWN = [*COMPARISON, *JUDGED]
+
+
+def measured(name, *figures, then=PAGES):
+    """A table, the figures that show it, by default that of its name, and what follows from all."""
+    drawn = [f"plot_{figure}" for figure in figures or [name]]
+    return [f"measure_{name}", f"collect_*:measures/{name}.*", *drawn, *then]
+
+
 QUALITY = ["measure_quality", "collect_tables:measures/quality.csv"]
-MUTUAL_INFORMATION = [
-    "measure_mutual_information",
-    "collect_*:measures/mutual_information.*",
-    "plot_mutual_information_*",
-    "plot_first_look",
-    *SHOWN,
-]
-PWCCA = [
-    "measure_pwcca_between_*",
-    "collect_*:measures/pwcca_between_*.*",
-    "plot_distance_between_*",
-    *SHOWN,
-]
-SIMILARITY = [
-    "measure_similarity_between_runs",
-    "collect_*:measures/similarity_between_runs.*",
-    *("plot_similarity_*", "plot_stitching"),
-    *PAGES,
-]
-PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *JUDGED]
-CONTEXT = ["measure_context", "collect_*:measures/context.*", "plot_context", *PAGES]
-STRUCTURAL = [
-    *("measure_structural_probe", "collect_*:measures/structural_probe.*"),
-    *("plot_structural_probe", *JUDGED),
-]
-EDGES = ["measure_edge_probes", "collect_*:measures/edge_probes.*", "plot_edge_probes", *PAGES]
-ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *JUDGED]
-GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *JUDGED]
-SENSES = ["measure_senses", "collect_*:measures/senses.*", "plot_senses", *PAGES]
-ORDERS = ["measure_word_order", "collect_*:measures/word_order.*", "plot_word_order", *JUDGED]
-BERTSCORE = ["measure_bertscore", "collect_*:measures/bertscore.*", "plot_bertscore", *JUDGED]
+MUTUAL_INFORMATION = measured(
+    *("mutual_information", "mutual_information_*", "first_look"), then=SHOWN
+)
+PWCCA = measured("pwcca_between_*", "distance_between_*", then=SHOWN)
+SIMILARITY = measured("similarity_between_runs", "similarity_*", "stitching")
+PROBES = measured("probes", then=JUDGED)
+CONTEXT, LENS, SENSES, EDGES = map(measured, ("context", "lens", "senses", "edge_probes"))
+STRUCTURAL = measured("structural_probe", then=JUDGED)
+ISOTROPY = measured("isotropy", then=JUDGED)
+GEOMETRY = measured("geometry", then=JUDGED)
+ORDERS = measured("word_order", then=JUDGED)
+BERTSCORE = measured("bertscore", then=JUDGED)
+AGREEMENT = measured("agreement", then=JUDGED)
 # These are not in the explorer.
-DICTIONARY = [
-    *("measure_dictionary", "collect_*:measures/dictionary.*", "plot_dictionary", *JUDGED),
-]
-STITCHING = [
-    *("measure_stitching", "collect_*:measures/stitching.*", "plot_stitching", *JUDGED),
-]
-ATTENTION_TREES = [
-    *("measure_attention_trees", "collect_*:measures/attention_trees.*", "plot_attention_trees"),
-    "show_index",
-]
-HEADS_APART = ["plot_head_distances", "plot_heads_on_plane"]
-HEAD_DISTANCES = [
-    *("measure_head_distances", "collect_*:measures/head_distances.*", *HEADS_APART),
-    "show_index",
-]
+DICTIONARY = measured("dictionary", then=JUDGED)
+STITCHING = measured("stitching", then=JUDGED)
+ATTENTION_PATTERNS = measured("attention_patterns", then=JUDGED)
+ATTENTION_TREES = measured("attention_trees", then=["show_index"])
+HEAD_DISTANCES = measured("head_distances", "head_distances", "heads_on_plane", then=["show_index"])
+HEADS_APART = HEAD_DISTANCES[2:4]
 COMPARED_HEADS = [*HEAD_DISTANCES, *ATTENTION_TREES]
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
 ]
-AGREEMENT = [
-    *("measure_agreement", "collect_*:measures/agreement.*", "plot_agreement", *JUDGED),
-]
 BELIEFS = ["measure_beliefs", "show_explorer"]
-LENS = ["measure_lens", "collect_*:measures/lens.*", "plot_lens", *PAGES]
-CHANGE = [
-    "measure_change",
-    "collect_*:measures/change.*",
-    "plot_change_*",
-    "plot_matching",
-    *SHOWN,
-]
-INFLUENCE = [
-    "measure_influence",
-    "collect_*:measures/influence.*",
-    "plot_influence_*",
-    "plot_matching",
-    *SHOWN,
-]
-NEIGHBOURS = [
-    "measure_neighbors",
-    "collect_*:measures/neighbors.*",
-    "plot_neighbors_*",
-    *SHOWN,
-]
+CHANGE = measured("change", "change_*", "matching", then=SHOWN)
+INFLUENCE = measured("influence", "influence_*", "matching", then=SHOWN)
+NEIGHBOURS = measured("neighbors", "neighbors_*", then=SHOWN)
 PROJECTION = [
     "measure_projection",
     "collect_tables:measures/projection.csv",
@@ -130,17 +90,7 @@ FUNCTIONS = [
     "plot_syntactic_heads",
     *SHOWN,
 ]
-# They are not in the explorer.
-ATTENTION_PATTERNS = [
-    *("measure_attention_patterns", "collect_*:measures/attention_patterns.*"),
-    *("plot_attention_patterns", *JUDGED),
-]
-PRUNED_FUNCTIONS = [
-    "measure_pruned_functions",
-    "collect_*:measures/pruned_functions.*",
-    "plot_functions_kept",
-    *SHOWN,
-]
+PRUNED_FUNCTIONS = measured("pruned_functions", "functions_kept", then=SHOWN)
 PRUNING_SHOWN = [
     "collect_*:measures/pruning.*",
     "plot_quality_against_heads",
@@ -310,6 +260,16 @@ COMPARED_PRUNED = [
 ]
 
 
+# What is measured of each run, a part for itself.
+OF_A_RUN = [
+    *("quality", "mutual_information", "pwcca_between_layers", "attention_trees", "isotropy"),
+    *("geometry", "sentence", "lens", "beliefs", "context", "structural_probe", "edge_probes"),
+    *("probes", "senses", "word_order", "bertscore", "change", "influence", "neighbors"),
+    *("projection", "head_importance", "head_functions", "attention_patterns", "attention"),
+    "pruned_functions",
+]
+
+
 def from_training(objective):
     """One objective's runs, of halves of the text too, and what is made from them."""
     own_figures = {
@@ -319,37 +279,13 @@ def from_training(objective):
     }
     return [
         f"train_{objective}*",
-        f"measure_quality:*/{objective}-*",
         f"extract_views:views/{objective}[-_]*",
-        f"measure_mutual_information:*/{objective}-*",
-        f"measure_pwcca_between_layers:*/{objective}-*",
         f"measure_*_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
         f"measure_dictionary:*[/.]{objective}-*",
-        f"measure_attention_trees:*/{objective}-*",
         f"measure_head_distances:*[/.]{objective}-*",
-        f"measure_isotropy:*/{objective}-*",
-        f"measure_geometry:*/{objective}-*",
-        f"measure_sentence:*/{objective}-*",
-        f"measure_lens:*/{objective}-*",
         *([] if objective == "mt" else [f"measure_agreement:*/{objective}-*", *AGREEMENT[1:]]),
-        f"measure_beliefs:*/{objective}-*",
-        f"measure_context:*/{objective}-*",
-        f"measure_structural_probe:*/{objective}-*",
-        f"measure_edge_probes:*/{objective}-*",
-        f"measure_probes:*/{objective}-*",
-        f"measure_senses:*/{objective}-*",
-        f"measure_word_order:*/{objective}-*",
-        f"measure_bertscore:*/{objective}-*",
-        f"measure_change:*/{objective}-*",
-        f"measure_influence:*/{objective}-*",
-        f"measure_neighbors:*/{objective}-*",
-        f"measure_projection:*/{objective}-*",
-        f"measure_head_importance:*/{objective}-*",
-        f"measure_head_functions:*/{objective}-*",
-        f"measure_attention_patterns:*/{objective}-*",
-        f"measure_attention:*/{objective}-*",
+        *(f"measure_{name}:*/{objective}-*" for name in OF_A_RUN),
         *pruned(f"{objective}-1"),
-        f"measure_pruned_functions:*/{objective}-*",
         *own_figures[objective],
         *COMPARED_PRUNED,
     ]
