@@ -70,6 +70,19 @@ def run(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def measured(measure, run):
+    """Measure a table of the views of `run`, called by their letters, and read it."""
+
+    def measured(name, about, options, more=None, views="a", **files):
+        files |= {"views": [run / f"{view}.npy" for view in views]}
+        files |= {"occurrences": run / "occurrences.parquet", "table": run / "table.csv"}
+        measure(name, about, options, more, **files)
+        return pd.read_csv(run / "table.csv")
+
+    return measured
+
+
 def annotated(occurrences):
     """Words of two sub-words each, nouns and verbs by turns."""
     place = np.arange(len(occurrences))
@@ -129,18 +142,18 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
     assert (run / "again.csv").read_bytes() == (run / "mi.csv").read_bytes()
 
 
-def test_mutual_information_on_fewer_tokens_is_theirs_alone(measure, run):
-    measure(
-        "mutual_information",
-        {"objective": "mlm", "seed": 2},
-        SAMPLING | {"scikit_learn": False},
-        {"labels": [{"label": "output", "positions": "changed"}], "reading": "as_trained"},
-        occurrences=run / "occurrences.parquet",
-        frequencies=run / "frequencies.csv",
-        views=run / "a.npy",
-        table=run / "mi.csv",
+def test_mutual_information_on_fewer_tokens_is_theirs_alone(measured, run):
+    table = (
+        measured(
+            "mutual_information",
+            {"objective": "mlm", "seed": 2},
+            SAMPLING | {"scikit_learn": False},
+            {"labels": [{"label": "output", "positions": "changed"}], "reading": "as_trained"},
+            frequencies=run / "frequencies.csv",
+        )
+        .query("n_tokens == 3")
+        .set_index("layer")
     )
-    table = pd.read_csv(run / "mi.csv").query("n_tokens == 3").set_index("layer")
     tokens = pd.read_parquet(run / "occurrences.parquet")["output_id"].to_numpy()
     some = np.isin(tokens, [4, 5, 6])  # of ranks 1 to 3
     assert (table["n_occurrences"] == some.sum()).all() and len(table) == LAYERS
@@ -157,35 +170,25 @@ def test_mutual_information_on_fewer_tokens_is_theirs_alone(measure, run):
         ({}, N - 1, f"has {N - 1} rows; allowed: one for each of the {N} rows"),
     ],
 )
-def test_what_does_not_fit_ends_in_one_line(measure, run, changed, rows, message):
+def test_what_does_not_fit_ends_in_one_line(measured, run, changed, rows, message):
     np.save(run / "a.npy", np.load(run / "a.npy")[:, :rows])
     with pytest.raises(SystemExit) as ended:
-        measure(
+        measured(
             "mutual_information",
             {"objective": "lm", "seed": 1},
             SAMPLING | changed,
             {"labels": [{"label": "input", "positions": "all"}]},
-            occurrences=run / "occurrences.parquet",
             frequencies=run / "frequencies.csv",
-            views=run / "a.npy",
-            table=run / "mi.csv",
         )
     assert message in ended.value.code and "\n" not in ended.value.code
-    assert not (run / "mi.csv").exists()
+    assert not (run / "table.csv").exists()
 
 
-def test_distances_between_runs(measure, run):
+def test_distances_between_runs(measured, run):
     runs = {"objective_a": "lm", "seed_a": 1, "objective_b": "mt", "seed_b": 2}
-    measure(
-        "pwcca_between_runs",
-        runs,
-        {"variants": ["definition", "svcca-2019"]},
-        NULL,
-        views=[run / "a.npy", run / "b.npy"],
-        occurrences=run / "occurrences.parquet",
-        table=run / "table.csv",
+    table = measured(
+        "pwcca_between_runs", runs, {"variants": ["definition", "svcca-2019"]}, NULL, views="ab"
     )
-    table = pd.read_csv(run / "table.csv")
     assert list(table) == [*runs, "layer", *DISTANCES, *OF_NULL]
     assert (table["calibrated"] < 1 - table["distance"]).all()
     assert ((table["p"] <= table["p_layers"]) & (table["p"] >= 1 / 16)).all()
@@ -196,18 +199,9 @@ def test_distances_between_runs(measure, run):
         assert row.distance == pytest.approx(pwcca_distance(x, y, row.variant, row.weights))
 
 
-def test_distances_between_layers(measure, run):
+def test_distances_between_layers(measured, run):
     model = {"objective": "lm", "seed": 1}
-    measure(
-        "pwcca_between_layers",
-        model,
-        {"variants": ["definition"]},
-        NULL,
-        views=run / "a.npy",
-        occurrences=run / "occurrences.parquet",
-        table=run / "table.csv",
-    )
-    table = pd.read_csv(run / "table.csv")
+    table = measured("pwcca_between_layers", model, {"variants": ["definition"]}, NULL)
     assert list(table) == [*model, "layer_a", "layer_b", *DISTANCES, *OF_NULL]
     assert table[OF_NULL].notna().all(axis=None)
     assert table[["layer_a", "layer_b"]].drop_duplicates().to_numpy().tolist() == [[0, 1], [1, 2]]
@@ -216,18 +210,15 @@ def test_distances_between_layers(measure, run):
         assert row.distance == pytest.approx(pwcca_distance(x, y, weights=row.weights))
 
 
-def test_similarity_of_runs(measure, run):
+def test_similarity_of_runs(measured, run):
     runs = {"objective_a": "lm", "seed_a": 1, "objective_b": "mt", "seed_b": 2}
-    measure(
+    table = measured(
         "similarity_between_runs",
         runs,
         {"variance": 0.99, "rsa_rows": 50, "seed": 1},
         NULL,
-        views=[run / "a.npy", run / "b.npy"],
-        occurrences=run / "occurrences.parquet",
-        table=run / "table.csv",
+        views="ab",
     )
-    table = pd.read_csv(run / "table.csv")
     assert list(table) == [
         *runs,
         "layer",
@@ -246,21 +237,14 @@ def test_similarity_of_runs(measure, run):
         assert cka[layer] == pytest.approx(linear_cka(x, y), rel=1e-6)
 
 
-def test_words_that_a_run_does_not_see_are_left_out(measure, run):
+def test_words_that_a_run_does_not_see_are_left_out(measured, run):
     a, b = (np.load(run / f"{name}.npy") for name in "ab")
     a[:, 5], b[:, [5, 90]] = np.nan, np.nan
     for name, views in (("a", a), ("b", b[[0, 1, 1, 2, 2]])):  # and one with more layers
         np.save(run / f"{name}.npy", views)
-    measure(
-        "pwcca_between_runs",
-        {},
-        {"variants": ["definition"]},
-        {"unit": "word"},
-        views=[run / "a.npy", run / "b.npy"],
-        occurrences=run / "occurrences.parquet",
-        table=run / "table.csv",
+    table = measured(
+        "pwcca_between_runs", {}, {"variants": ["definition"]}, {"unit": "word"}, views="ab"
     )
-    table = pd.read_csv(run / "table.csv")
     assert (table["n_occurrences"] == N - 2).all() and table["layer"].max() == LAYERS - 1
     seen = np.delete(np.arange(N), [5, 90])
     for row in table.itertuples():  # layers at the same share of the depth
@@ -277,35 +261,19 @@ def test_words_that_a_run_does_not_see_are_left_out(measure, run):
         ("subword", 2, [7], -np.inf),
     ],
 )
-def test_views_that_are_not_finite_are_refused(measure, run, unit, layers, rows, value):
+def test_views_that_are_not_finite_are_refused(measured, run, unit, layers, rows, value):
     a = np.load(run / "a.npy")
     a[layers, rows, 1 if value == -np.inf else slice(None)] = value
     np.save(run / "a.npy", a)
     with pytest.raises(SystemExit) as ended:
-        measure(
-            "isotropy",
-            {"objective": "lm", "seed": 1},
-            {"n": 100, "seed": 1},
-            {"unit": unit},
-            views=run / "a.npy",
-            occurrences=run / "occurrences.parquet",
-            table=run / "table.csv",
-        )
+        measured("isotropy", {"objective": "lm", "seed": 1}, {"n": 100, "seed": 1}, {"unit": unit})
     said = f"a.npy holds NaN or infinity at {len(rows)} of {N} occurrences, first in row {rows[0]} "
     assert said in ended.value.code and "\n" not in ended.value.code
     assert not (run / "table.csv").exists()
 
 
-def test_geometry_of_each_layer(measure, run):
-    measure(
-        "geometry",
-        {"objective": "lm", "seed": 1},
-        {"points": 200, "seed": 1},
-        views=run / "a.npy",
-        occurrences=run / "occurrences.parquet",
-        table=run / "table.csv",
-    )
-    table = pd.read_csv(run / "table.csv")
+def test_geometry_of_each_layer(measured, run):
+    table = measured("geometry", {"objective": "lm", "seed": 1}, {"points": 200, "seed": 1})
     assert table.groupby("measure", sort=False)["layer"].apply(list).to_dict() == {
         measure: [*range(LAYERS)]
         for measure in (
@@ -316,16 +284,8 @@ def test_geometry_of_each_layer(measure, run):
     assert (table.loc[table["measure"] == "intrinsic_dimension", "n"] == 200).all()
 
 
-def test_isotropy_of_each_layer(measure, run):
-    measure(
-        "isotropy",
-        {"objective": "lm", "seed": 1},
-        {"n": 100, "seed": 1},
-        views=run / "a.npy",
-        occurrences=run / "occurrences.parquet",
-        table=run / "table.csv",
-    )
-    table = pd.read_csv(run / "table.csv")
+def test_isotropy_of_each_layer(measured, run):
+    table = measured("isotropy", {"objective": "lm", "seed": 1}, {"n": 100, "seed": 1})
     assert len(table) == LAYERS * 24 and set(table["layer"]) == set(range(LAYERS))
     found = table[(table["measure"] == "self_similarity") & ~table["adjusted"]]
     words = pd.read_parquet(run / "occurrences.parquet")["input_id"].to_numpy()
@@ -333,17 +293,13 @@ def test_isotropy_of_each_layer(measure, run):
     assert raw[0] == pytest.approx(self_similarity(np.load(run / "a.npy")[0], words), rel=1e-6)
 
 
-def test_probes_of_each_layer(measure, run):
-    measure(
+def test_probes_of_each_layer(measured, run):
+    table = measured(
         "probes",
         {"objective": "lm", "seed": 1},
         {"tasks": ["tag"], "occurrences": 300, "seed": 1},
-        views=run / "a.npy",
-        occurrences=run / "occurrences.parquet",
         annotations=run / "annotations.parquet",
-        table=run / "table.csv",
     )
-    table = pd.read_csv(run / "table.csv")
     # Of each layer five and two of the mixes, and two of all together.
     assert len(table) == LAYERS * (5 + 2) + 2 and (table["n_labels"] == 2).all()
     of_all = table[table["layer"].isna()]
@@ -357,7 +313,7 @@ def test_probes_of_each_layer(measure, run):
     assert accuracy["value"].between(0.25, 0.75).all()
 
 
-def test_what_each_layer_says_of_the_tokens_around(measure, run):
+def test_what_each_layer_says_of_the_tokens_around(measured, run):
     """Of a view that is the token before, and of layers that are noise."""
     occurrences = pd.read_parquet(run / "occurrences.parquet")
     occurrences = occurrences.assign(position=np.arange(N) % 12, kind="plain")
@@ -366,16 +322,13 @@ def test_what_each_layer_says_of_the_tokens_around(measure, run):
     views = np.load(run / "a.npy").astype(np.float32)
     views[1] = np.eye(views.shape[2], dtype=np.float32)[before % views.shape[2]]
     np.save(run / "b.npy", views)
-    measure(
+    table = measured(
         "context",
         {"objective": "lm", "seed": 1},
         {"n_tokens": 8, "occurrences": 1000, "n_clusters": 20, "seed": 1},
-        views=run / "b.npy",
-        occurrences=run / "occurrences.parquet",
+        views="b",
         frequencies=run / "frequencies.csv",
-        table=run / "table.csv",
     )
-    table = pd.read_csv(run / "table.csv")
     places = ["-4", "-3", "-2", "-1", "0", "+1", "+2", "+3", "+4", "anywhere"]
     assert len(table) == LAYERS * 2 * len(places) * 3
     said = table[table["quantity"] == "information"].set_index(["estimator", "layer", "place"])
