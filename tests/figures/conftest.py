@@ -492,6 +492,40 @@ def of_two_runs():
     return interval
 
 
+@pytest.fixture
+def require_means(of_two_runs):
+    """A function: assert that the points of a panel are the means over the two runs of each
+    objective by layer, of rows as from `with_intervals`, with their intervals."""
+
+    def check(panel, rows, low, high):
+        assert set(panel["series"]) == {"lm", "mlm", "mt", "untrained"}
+        for objective, of in rows.groupby("objective"):
+            drawn = panel[panel["series"] == objective]
+            by_layer = of.groupby("layer")["value"]
+            assert [*drawn["x"]] == [*range(7)] and (drawn["runs"] == 2).all()
+            assert [*drawn["y"]] == pytest.approx([*by_layer.mean()])
+            for (_, runs), (_, point) in zip(by_layer, drawn.iterrows(), strict=True):
+                assert (point["low"], point["high"]) == of_two_runs(runs, low, high)
+
+    return check
+
+
+ALSO_UNKNOWN = ("lm", "electra", "untrained", "untrained_causal")
+
+
+@pytest.fixture
+def require_others():
+    """A function: assert that a figure shows and names all of `ALSO_UNKNOWN`."""
+
+    def check(figure, points, interval):
+        assert set(points["series"]) == set(ALSO_UNKNOWN)
+        labels = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert labels == ["LM", "electra", "untrained", "untrained, causal mask", interval]
+        figure.draw_without_rendering()
+
+    return check
+
+
 def metrics(objective, seed):
     """Metrics of one run: train loss at every line, dev loss at every second."""
     tokens = 40_000 * np.arange(1, 61) * (3 if objective == "mlm" else 1)
@@ -551,25 +585,12 @@ def corpus_tables():
 def measured(layers, seeds, objectives):
     """All tables of a study by name."""
     size = (layers, seeds, objectives)
-    return {
-        "mutual_information": mutual_information(*size),
-        "pwcca_between_runs": pwcca_between_runs(*size),
-        "pwcca_between_layers": pwcca_between_layers(*size),
-        "similarity_between_runs": similarity_between_runs(*size),
-        "isotropy": isotropy(*size),
-        "context": context(*size),
-        "geometry": geometry(*size),
-        "senses": senses(*size),
-        "exact": exact(*size),
-        "word_order": word_order(*size),
-        "bertscore": bertscore(*size),
-        "attention_patterns": attention_patterns(*size),
-        "change": change(*size),
-        "influence": influence(*size),
-        "neighbors": neighbors(*size),
-        "projection": projection(*size),
-        **corpus_tables(),
-    }
+    made = (
+        *(mutual_information, pwcca_between_runs, pwcca_between_layers, similarity_between_runs),
+        *(isotropy, context, geometry, senses, exact, word_order, bertscore, attention_patterns),
+        *(change, influence, neighbors, projection),
+    )
+    return {table.__name__: table(*size) for table in made} | corpus_tables()
 
 
 @pytest.fixture(scope="session")

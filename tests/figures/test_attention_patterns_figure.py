@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import attention_patterns
 
 ON_TEXT = ["special", "punctuation", "previous", "itself", "next"]
@@ -79,8 +78,3 @@ def test_what_no_model_has_says_so(study):
     assert {*points["panel"]} == {*PANELS[:5], *PANELS[10:12]}
     assert all("not measured" in figure.axes[place].texts[0].get_text() for place in (5, 9, 14))
     figure.draw_without_rendering()
-
-
-def test_no_table():
-    with pytest.raises(UserError, match="table 'attention_patterns' is missing"):
-        attention_patterns.draw({})

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import attention_trees
 
 
@@ -40,8 +39,3 @@ def test_points_are_means_over_runs_of_the_chosen_head_and_the_mean(nothing_cut_
         levels = [line.get_ydata()[0] for line in axes.get_lines() if line.get_color() == "black"]
         assert levels == pytest.approx([0.5, 0.35])
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
-
-
-def test_without_rows_one_line():
-    with pytest.raises(UserError, match="table 'attention_trees' has no rows"):
-        attention_trees.draw({"attention_trees": rows().iloc[:0]})

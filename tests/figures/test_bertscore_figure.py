@@ -1,27 +1,19 @@
 import pandas as pd
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import bertscore
 from bottomup.figures.bertscore import PAIRS, QUANTITY
 
 
 @pytest.mark.parametrize("name", [*PAIRS][1:])
-def test_points_are_the_table_by_layer_not_centered(study, name, of_two_runs):
+def test_points_are_the_table_by_layer_not_centered(study, name, require_means):
     tables = study()
     rows = tables["bertscore"].query(f"pairs == '{name}' and not centered")
     tables["bertscore"] = tables["bertscore"].sample(frac=1, random_state=1)
     _, points = bertscore.draw(tables)
     assert (points["quantity"] == QUANTITY).all()
     panel = points[points["panel"] == name]
-    assert set(panel["series"]) == {"lm", "mlm", "mt", "untrained"}
-    for objective, of in rows.groupby("objective"):
-        drawn = panel[panel["series"] == objective]
-        by_layer = of.groupby("layer")["value"]
-        assert [*drawn["x"]] == [*range(7)] and (drawn["runs"] == 2).all()
-        assert [*drawn["y"]] == pytest.approx([*by_layer.mean()])
-        for (_, runs), (_, point) in zip(by_layer, drawn.iterrows(), strict=True):
-            assert (point["low"], point["high"]) == of_two_runs(runs, low=-1, high=1)
+    require_means(panel, rows, low=-1, high=1)
 
 
 def test_a_line_for_what_tokens_tell_where_they_tell_something(study, nothing_cut_off):
@@ -50,8 +42,3 @@ def test_text_of_one_language_leaves_a_panel_empty(study):
     assert "translation" not in set(points["panel"])
     assert "not measured" in figure.axes[0].texts[0].get_text()
     figure.draw_without_rendering()
-
-
-def test_without_rows_one_line(study):
-    with pytest.raises(UserError, match="table 'bertscore' has no rows"):
-        bertscore.draw({"bertscore": study()["bertscore"].iloc[:0]})

@@ -2,6 +2,7 @@ import pytest
 
 from bottomup.core.errors import UserError
 from bottomup.figures import context
+from tests.figures.conftest import ALSO_UNKNOWN
 
 BEFORE, AFTER = ["-1", "-2", "-3", "-4"], ["+1", "+2", "+3", "+4"]
 PLACES = ["0", *BEFORE, "anywhere", *AFTER]
@@ -63,14 +64,9 @@ def test_other_tokens_share_an_axis_and_the_own_one_has_its_own(study):
 
 
 @pytest.mark.parametrize("layers", [1, 12])
-def test_other_depths_and_objectives(study, layers):
-    objectives = ("lm", "electra", "untrained", "untrained_causal")
-    figure, points = context.draw(study(layers=layers, objectives=objectives))
-    assert set(points["series"]) == set(objectives)
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels.pop() == "95 % interval, documents (one run)"
-    assert labels == ["LM", "electra", "untrained", "untrained, causal mask"]
-    figure.draw_without_rendering()
+def test_other_depths_and_objectives(study, layers, require_others):
+    figure, points = context.draw(study(layers=layers, objectives=ALSO_UNKNOWN))
+    require_others(figure, points, "95 % interval, documents (one run)")
 
 
 def test_a_place_that_was_not_measured(study):
@@ -80,8 +76,3 @@ def test_a_place_that_was_not_measured(study):
     with pytest.raises(UserError, match=said) as raised:
         context.draw(tables)
     assert "\n" not in str(raised.value)
-
-
-def test_no_table():
-    with pytest.raises(UserError, match="table 'context' is missing"):
-        context.draw({})

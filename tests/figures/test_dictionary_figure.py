@@ -3,7 +3,6 @@ import itertools
 import pandas as pd
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import dictionary
 
 PAIRS = {("lm", 1, "mlm", 1): 0.1, ("lm", 2, "mlm", 2): 0.3, ("lm", 1, "lm", 2): 0.1}
@@ -43,8 +42,3 @@ def test_points_add_what_one_has_alone_and_average_what_is_explained(nothing_cut
     assert [*lm_and_mlm.iloc[-1][["low", "high", "runs"]]] == pytest.approx([0.15, 0.45, 2])
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["LM–MLM", "LM, two seeds", "lowest to highest seed"]
-
-
-def test_without_rows_one_line():
-    with pytest.raises(UserError, match="table 'dictionary' has no rows"):
-        dictionary.draw({"dictionary": rows().iloc[:0]})

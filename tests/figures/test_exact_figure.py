@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import exact
 
 
@@ -54,8 +53,3 @@ def test_a_bound_below_0_lies_in_its_interval(study):
     _, points = exact.draw({"exact": rows.assign(nats=rows["nats"] - below, without=without)})
     of = points[points["series"] == "classifier"]
     assert (of["y"] < -0.4).all() and (of["low"] < of["y"]).all() and (of["y"] < of["high"]).all()
-
-
-def test_without_rows_one_line(study):
-    with pytest.raises(UserError, match="table 'exact' has no rows"):
-        exact.draw({"exact": study()["exact"].iloc[:0]})

@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import geometry, style
 from bottomup.figures.geometry import MEASURES, NULL
 
@@ -74,8 +73,3 @@ def test_a_measure_that_has_no_value_leaves_its_panel_with_a_note(study):
     assert "intrinsic_dimension" not in set(points["panel"])
     assert [text.get_text() for text in figure.axes[2].texts] == [style.NO_VALUES]
     figure.draw_without_rendering()
-
-
-def test_no_table():
-    with pytest.raises(UserError, match="table 'geometry' is missing"):
-        geometry.draw({})

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import head_distances
 
 PAIRS = [
@@ -68,11 +67,6 @@ def test_without_pairs_one_row_and_without_other_layers_a_panel_that_says_so():
     figure, points = head_distances.draw({"head_distances": one_layer})
     assert figure.axes[1].texts[0].get_text().startswith("not measured")
     assert {*points["panel"]} == {"one mean", "one nearest"}
-
-
-def test_without_rows_one_line():
-    with pytest.raises(UserError, match="table 'head_distances' has no rows"):
-        head_distances.draw({"head_distances": rows().iloc[:0]})
 
 
 def test_a_model_of_one_head_a_layer_has_none_beside_it(nothing_cut_off):

@@ -1,14 +1,11 @@
+from importlib import import_module
+
 import pandas as pd
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.figures.points import (
-    COLUMNS,
-    join,
-    over_seeds,
-    points,
-    table,
-)
+from bottomup.figures.points import COLUMNS, having, join, over_seeds, points, table
+from bottomup.plan.study import tables
 from bottomup.published import CURVES, load_published
 
 NONE = float("nan")
@@ -62,3 +59,21 @@ def test_missing_table_column_and_rows():
         table({"measures": SEEDS}, "measures", ["seed", "layer"])
     with pytest.raises(UserError, match="no rows"):
         table({"measures": SEEDS.head(0)}, "measures", ["seed"])
+
+
+def test_rows_that_have_what_is_wanted_or_a_line_about_what_there_is():
+    rows = SEEDS.assign(metric=["a", "b", "b", "c"])
+    assert having(rows, "t", seed=2, metric=["b", "c"])["value"].tolist() == [4.0, 3.5]
+    said = "table t has no rows with metric a, seed 2 or 3; found seed 1; measure it, or leave "
+    with pytest.raises(UserError, match=said):
+        having(rows, "t", metric="a", seed=[2, 3])
+
+
+@pytest.mark.parametrize("name", [n for n, of in tables().items() if of.TABLE.category])
+def test_a_figure_without_its_table_or_its_rows_says_so_in_a_line(name):
+    module = import_module(f"bottomup.figures.{name}")
+    empty = pd.DataFrame(columns=module.NEEDED)
+    for given, said in (({}, "is missing"), ({name: empty}, "has no rows")):
+        with pytest.raises(UserError, match=f"table '{name}' {said}") as raised:
+            module.draw(given)
+        assert "\n" not in str(raised.value)

@@ -1,26 +1,18 @@
 import numpy as np
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import senses
 from bottomup.figures.senses import PROPERTIES
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
-def test_points_are_the_table_by_layer(study, name, of_two_runs):
+def test_points_are_the_table_by_layer(study, name, require_means):
     tables = study()
     rows = tables["senses"].query(f"property == '{name}'")
     tables["senses"] = tables["senses"].sample(frac=1, random_state=1)
     _, points = senses.draw(tables)
     panel = points[points["panel"] == name]
-    assert set(panel["series"]) == {"lm", "mlm", "mt", "untrained"}
-    for objective, of in rows.groupby("objective"):
-        drawn = panel[panel["series"] == objective]
-        by_layer = of.groupby("layer")["value"]
-        assert [*drawn["x"]] == [*range(7)] and (drawn["runs"] == 2).all()
-        assert [*drawn["y"]] == pytest.approx([*by_layer.mean()])
-        for (_, runs), (_, point) in zip(by_layer, drawn.iterrows(), strict=True):
-            assert (point["low"], point["high"]) == of_two_runs(runs, low=-np.inf, high=1)
+    require_means(panel, rows, low=-np.inf, high=1)
 
 
 def test_what_is_far_below_chance_lies_in_its_interval(study):
@@ -51,8 +43,3 @@ def test_a_property_without_values_leaves_its_panel_empty(study):
     assert "translation_apart" not in set(points["panel"])
     assert figure.axes[2].get_title(loc="left") == "same translation beside other tokens"
     figure.draw_without_rendering()
-
-
-def test_without_rows_one_line(study):
-    with pytest.raises(UserError, match="table 'senses' has no rows"):
-        senses.draw({"senses": study()["senses"].iloc[:0]})

@@ -1,7 +1,6 @@
 import pandas as pd
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import stitching
 
 LAYERS = (2, 4, 6)
@@ -65,8 +64,3 @@ def test_without_similarity_and_another_seed_one_row_of_panels():
     figure, points = stitching.draw({"stitching": stitched(other_seeds=False)})
     assert len(figure.axes) == 2 and "other_seed" not in set(points["series"])
     figure.draw_without_rendering()
-
-
-def test_without_rows_one_line():
-    with pytest.raises(UserError, match="table 'stitching' has no rows"):
-        stitching.draw({"stitching": stitched().iloc[:0]})

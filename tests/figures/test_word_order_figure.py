@@ -1,27 +1,19 @@
 import numpy as np
 import pytest
 
-from bottomup.core.errors import UserError
 from bottomup.figures import word_order
 from bottomup.figures.word_order import BY_LAYER, CONTEXT, CUT, LOSS, ORDERS
 
 
 @pytest.mark.parametrize("case", BY_LAYER, ids=" ".join)
-def test_points_are_the_table_by_layer(study, case, of_two_runs):
+def test_points_are_the_table_by_layer(study, case, require_means):
     tables, (order, part) = study(), case
     rows = tables["word_order"].query(f"order == '{order}' and part == '{part}'")
     rows = rows[rows["quantity"] == "distance"]
     tables["word_order"] = tables["word_order"].sample(frac=1, random_state=1)
     _, points = word_order.draw(tables)
     panel = points[points["panel"] == BY_LAYER[case].replace("\n", " ")]
-    assert set(panel["series"]) == {"lm", "mlm", "mt", "untrained"}
-    for objective, of in rows.groupby("objective"):
-        drawn = panel[panel["series"] == objective]
-        by_layer = of.groupby("layer")["value"]
-        assert [*drawn["x"]] == [*range(7)] and (drawn["runs"] == 2).all()
-        assert [*drawn["y"]] == pytest.approx([*by_layer.mean()])
-        for (_, runs), (_, point) in zip(by_layer, drawn.iterrows(), strict=True):
-            assert (point["low"], point["high"]) == of_two_runs(runs, low=0, high=np.inf)
+    require_means(panel, rows, low=0, high=np.inf)
 
 
 def test_context_is_that_of_the_last_layer_and_losses_are_of_who_predicts(study, nothing_cut_off):
@@ -44,8 +36,3 @@ def test_who_predicts_nothing_leaves_the_last_panel_empty(study):
     assert LOSS not in set(points["panel"])
     assert "not measured" in figure.axes[5].texts[0].get_text()
     figure.draw_without_rendering()
-
-
-def test_without_rows_one_line(study):
-    with pytest.raises(UserError, match="table 'word_order' has no rows"):
-        word_order.draw({"word_order": study()["word_order"].iloc[:0]})
