@@ -30,6 +30,15 @@ def driver():
     driver.quit()
 
 
+@pytest.fixture
+def silent(driver):
+    """The driver; no errors or warnings are in its console when the test is done."""
+    yield driver
+    said = driver.get_log("browser")
+    driver.get("about:blank")  # before its files go
+    assert said == []
+
+
 def resize(driver, width, height, mobile=False):
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)

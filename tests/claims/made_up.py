@@ -35,6 +35,23 @@ def claim(parts, **data) -> Claim:
     return claims[0]
 
 
+def named(claims, names):
+    """The claims, called by these names."""
+    for one, name in zip(claims, names, strict=True):
+        object.__setattr__(one, "name", name)
+    return claims
+
+
+def of_seeds(spread=0.01, **values):
+    """Runs with a value for each seed, by objective."""
+    rng = np.random.default_rng(0)
+    parts = [
+        of_runs(of_seed, spread, rng, objective=name, seed=range(1, 1 + len(of_seed)))
+        for name, of_seed in values.items()
+    ]
+    return pd.concat(parts)
+
+
 def without(values, spread, rng, n_blocks=N_BLOCKS):
     """Values without each block with the standard errors `spread`, `[n, n_blocks]`."""
     values, spread = np.broadcast_arrays(np.asarray(values, float), spread)

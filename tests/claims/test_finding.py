@@ -9,19 +9,14 @@ import pytest
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.finding import Replicates, Runs, find, find_all, priors
 from bottomup.claims.inference import NO_PRIOR, Prior
-from tests.claims.made_up import INITIAL, claim, of_runs, tables
+from tests.claims.made_up import INITIAL, claim, named, of_runs, of_seeds, tables
 
 PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]
 
 
 def runs_of(**values):
     """A table of runs with a value for each seed, by objective."""
-    rng = np.random.default_rng(0)
-    parts = [
-        of_runs(of_seed, 0.01, rng, objective=name, seed=range(1, 1 + len(of_seed)))
-        for name, of_seed in values.items()
-    ]
-    return tables({"change": pd.concat(parts)})
+    return tables({"change": of_seeds(**values)})
 
 
 def of(*objectives):
@@ -208,8 +203,7 @@ def test_what_is_usual_does_not_hang_on_the_units_of_claims():
             return [unit * part for part in of("mt")(tables)]
 
         claims = [claim(large, published=2 * unit), claim(of("lm")), claim(of("mlm"))]
-        for one, name in zip(claims, ("large", "lm", "mlm"), strict=True):
-            object.__setattr__(one, "name", name)
+        claims = named(claims, ("large", "lm", "mlm"))
         these = runs_of(mt=[1, 2, 3], lm=[1, 4, 7], mlm=[1, 1.5, 2])
         return priors(find_all(claims, these, {})[0])
 

@@ -12,19 +12,8 @@ from bottomup.claims.looks import Looks
 from bottomup.claims.verdicts import PValues, Sure, corrected
 from bottomup.claims.words import LESS_THAN_BEFORE
 from tests.claims import made_up
-from tests.claims.made_up import NO_CORRELATIONS, NO_SPECIFICATIONS, claim, of_runs
+from tests.claims.made_up import NO_CORRELATIONS, NO_SPECIFICATIONS, claim, named, of_seeds
 from tests.claims.test_finding import of, where_large
-
-
-def frame(spread=0.01, **values):
-    """Runs with the values given, by objective."""
-    rng = np.random.default_rng(0)
-    return pd.concat(
-        [
-            of_runs(of_seed, spread, rng, objective=name, seed=range(1, 1 + len(of_seed)))
-            for name, of_seed in values.items()
-        ]
-    )
 
 
 def judged(
@@ -41,7 +30,7 @@ def judged(
 
 
 def test_the_row_of_a_claim():
-    row = judged(frame(mt=[3.0, 3.1, 3.2], untrained=[1.0, 1.0, 1.3]), claim(of("mt")))
+    row = judged(of_seeds(mt=[3.0, 3.1, 3.2], untrained=[1.0, 1.0, 1.3]), claim(of("mt")))
     assert (row["verdict"], row["uncorrected"], row["provisional"]) == (*["reproduced"] * 2, "")
     assert (row["runs"], row["seeds"]) == (3, "1 2 3") and row["undecided_until"] == ""
     # Of the published 2.
@@ -57,7 +46,7 @@ def test_what_was_not_measured_says_so_and_is_empty():
     def second(tables):
         raise NotMeasuredError("second row")
 
-    row = judged(frame(mt=[3.0]), claim(second))
+    row = judged(of_seeds(mt=[3.0]), claim(second))
     assert row[["value", "ci_low", "ci_high", "p_value", "added"]].isna().all()
     assert (row["verdict"], row["runs"]) == ("not measured", 0)
     assert row["undecided_until"] == "the study measures it (second row is missing)"
@@ -91,18 +80,18 @@ def test_what_was_not_measured_says_so_and_is_empty():
     ],
 )
 def test_marks(values, data, marks):
-    assert judged(frame(**values), claim(of("mt"), **data))["provisional"] == marks
+    assert judged(of_seeds(**values), claim(of("mt"), **data))["provisional"] == marks
 
 
 def test_a_claim_about_initial_models_is_not_marked_for_them():
     about = claim(of("untrained"), of_training=False)
-    assert judged(frame(untrained=[3.0, 3.1, 3.0]), about)["provisional"] == ""
+    assert judged(of_seeds(untrained=[3.0, 3.1, 3.0]), about)["provisional"] == ""
 
 
 def test_what_would_decide():
     def until(*values, spread=0.01, **data):
         data |= {"of_training": False, "published_as": "assumed"}
-        row = judged(frame(spread, mt=values), claim(of("mt"), **data))
+        row = judged(of_seeds(spread, mt=values), claim(of("mt"), **data))
         assert row["verdict"] == "undecided"
         return row["undecided_until"]
 
@@ -117,7 +106,7 @@ def test_what_would_decide():
     # Each run reads the same text; the spread of a mean of three independent ones is 4 / sqrt(3).
     needed = (2.6 - 0.1) / (2.093 + 0.860)
     assert text == pytest.approx(16 / 3 / (needed**2 - 0.01 / runs), rel=0.35)
-    one_block = frame(mt=[3.0, 3.1])
+    one_block = of_seeds(mt=[3.0, 3.1])
     one_block["without"] = [np.array([value]) for value in one_block["distance"]]
     row = judged(one_block, claim(of("mt")))
     assert row["undecided_until"] == (
@@ -128,21 +117,22 @@ def test_what_would_decide():
 
 def test_more_runs_than_there_are_are_asked_for(monkeypatch):
     monkeypatch.setattr("bottomup.claims.until.enough", lambda *_, **__: (2, 1.0))
-    row = judged(frame(mt=[1.0, 9.0, 2.0]), claim(of("mt"), of_training=False))
+    row = judged(of_seeds(mt=[1.0, 9.0, 2.0]), claim(of("mt"), of_training=False))
     assert row["undecided_until"].startswith("4 runs, if the values stay")
 
 
 def test_power_is_that_of_what_is_known_worst():
     """Of what training adds where initial models have most of the published size already."""
     runs = {"mt": [3.0, 3.1, 3.2]}
-    alone = judged(frame(**runs), claim(of("mt"), of_training=False))["power"]
-    beside = judged(frame(**runs, untrained=[2.9, 3.2, 2.8]), claim(of("mt")))["power"]
+    alone = judged(of_seeds(**runs), claim(of("mt"), of_training=False))["power"]
+    beside = judged(of_seeds(**runs, untrained=[2.9, 3.2, 2.8]), claim(of("mt")))["power"]
     assert beside < 0.5 < alone
 
 
 def test_one_part_of_several_may_be_near_to_none():
     row = judged(
-        frame(mt=[1.0, 5.0], lm=[0.0, 0.01]), claim(of("mt", "lm"), one_of=True, of_training=False)
+        of_seeds(mt=[1.0, 5.0], lm=[0.0, 0.01]),
+        claim(of("mt", "lm"), one_of=True, of_training=False),
     )
     assert row["undecided_until"].endswith("runs, if the values stay; or a larger model")
 
@@ -167,12 +157,11 @@ def test_claims_of_another_paper_are_another_family():
     # A p-value of 0.02 twice among four is 0.08; among two it is 0.03.
     values = {name: [1.2, 2.0, 2.8] for name in "ab"} | {name: [0.0, -1.0, 1.0] for name in "cd"}
     claims = [claim(of(name), of_training=False, published_as="assumed") for name in values]
-    for one, name in zip(claims, values, strict=True):
-        object.__setattr__(one, "name", name)
-    together = judged(frame(**values), *claims)
+    named(claims, values)
+    together = judged(of_seeds(**values), *claims)
     for one in claims[2:]:
         object.__setattr__(one, "paper", "another")
-    apart = judged(frame(**values), *claims)
+    apart = judged(of_seeds(**values), *claims)
     assert together["p_value"] == apart["p_value"] and 0.013 < apart["p_value"] < 0.033
     assert (together["verdict"], apart["verdict"]) == ("undecided", "reproduced")
 
@@ -216,12 +205,12 @@ def test_the_word_follows_from_p_values(p, word):
     ],
 )
 def test_what_is_missing_is_told_from_what_is_against(trained, initial, word):
-    assert judged(frame(mt=trained, untrained=initial), claim(of("mt")))["verdict"] == word
+    assert judged(of_seeds(mt=trained, untrained=initial), claim(of("mt")))["verdict"] == word
 
 
 def test_what_a_model_that_still_learns_lacks_is_not_held_against_the_claim():
     def row(values, objective):
-        found = frame(mt=values, lm=[9.0, 9.0, 9.1], untrained=[1.0, 1.1, 1.0])
+        found = of_seeds(mt=values, lm=[9.0, 9.0, 9.1], untrained=[1.0, 1.1, 1.0])
         return judged(found, claim(of("mt")), not_ready={objective: "BLEU 3"})
 
     late = row([-3.0, -3.1, -3.2], "mt")
@@ -233,10 +222,9 @@ def test_what_a_model_that_still_learns_lacks_is_not_held_against_the_claim():
 
 
 def test_one_number_is_counted_once():
-    table = frame(mt=[3.0, 3.1, 3.2], lm=[5.0, 5.1, 5.0])
+    table = of_seeds(mt=[3.0, 3.1, 3.2], lm=[5.0, 5.1, 5.0])
     claims = [claim(of(*names), of_training=False) for names in (("mt",), ("mt", "lm"), ("lm",))]
-    for one, name in zip(claims, "abc", strict=True):
-        object.__setattr__(one, "name", name)
+    named(claims, "abc")
     rows = made_up.judged({"change": table}, claims)
     assert rows["same_number_as"].fillna("").tolist() == ["", "a", ""]
 
@@ -257,9 +245,8 @@ def test_a_verdict_that_falls_to_the_others_says_so():
     # One that is decided alone, among nine that are nothing.
     values = {"mt": [1.8, 2.4, 3.0], **{f"o{n}": rng.normal(0, 1, 3) for n in range(9)}}
     claims = [claim(of(name), of_training=False) for name in values]
-    for one, name in zip(claims, values, strict=True):
-        object.__setattr__(one, "name", name)
-    row = judged(frame(**values), *claims)
+    named(claims, values)
+    row = judged(of_seeds(**values), *claims)
     assert (row["verdict"], row["uncorrected"]) == ("undecided", "reproduced")
     assert row["undecided_until"] == (
         "alone it is decided; among all claims, 5 runs, if the values stay; or a larger model"
@@ -276,7 +263,7 @@ AS_JUDGED = ("as judged", "thirds", "all", "reproduced")
 
 
 def test_a_row_says_how_many_specifications_agree():
-    ours, about = frame(mt=[3.0, 3.1]), claim(of("mt"))
+    ours, about = of_seeds(mt=[3.0, 3.1]), claim(of("mt"))
     other = ("500 clusters", "thirds", "all", "reproduced")
     none = ("classifier", "thirds", "all", "undecided")
     row = judged(ours, about, specifications=specified(AS_JUDGED, other, none))
@@ -298,7 +285,7 @@ def test_a_row_says_how_many_specifications_agree():
 )
 def test_opposite_verdicts_of_two_specifications_depend_on_the_estimator(choices, word):
     rows = specified(AS_JUDGED, (*choices, "contradicted"))
-    assert judged(frame(mt=[3.0, 3.1]), claim(of("mt")), specifications=rows)["verdict"] == word
+    assert judged(of_seeds(mt=[3.0, 3.1]), claim(of("mt")), specifications=rows)["verdict"] == word
 
 
 def test_the_rank_correlation_is_the_mean_of_the_claim_s_curves():
@@ -313,7 +300,7 @@ def test_the_rank_correlation_is_the_mean_of_the_claim_s_curves():
     )
 
     def row(*curves):
-        return judged(frame(mt=[1.0]), claim(of("mt"), curves=curves), correlations=correlations)
+        return judged(of_seeds(mt=[1.0]), claim(of("mt"), curves=curves), correlations=correlations)
 
     assert row(("change", "lm"))[["rank_correlation", "curves"]].tolist() == [0.75, "change, lm"]
     found = row(("mt",), ("influence",))
@@ -323,7 +310,7 @@ def test_the_rank_correlation_is_the_mean_of_the_claim_s_curves():
 
 
 def test_a_condition_that_is_open_needs_its_own_runs():
-    table = frame(mt=[3.0, 3.1, 3.2], lm=[1.0, 5.0, 3.0])
+    table = of_seeds(mt=[3.0, 3.1, 3.2], lm=[1.0, 5.0, 3.0])
     row = judged(table, claim(of("mt"), where=of("lm"), of_training=False))
     assert row["verdict"] == "undecided"
     # A run of the condition has the variance 4: 3 - 0.1 is (2.57 + 0.91) (4 / 6) ** 0.5 with six.
@@ -366,14 +353,14 @@ LOOKS = Looks(seeds=[1, 2, 3, 4, 5], planned=[3, 5])
 
 
 def test_the_row_of_a_claim_that_one_run_of_several_shows():
-    row = judged(frame(mt=[1.0, 3.0, 1.0]), claim(where_large("mt")))
+    row = judged(of_seeds(mt=[1.0, 3.0, 1.0]), claim(where_large("mt")))
     assert (row["verdict"], row["uncorrected"], row["runs"]) == ("undecided", "undecided", 1)
     assert row["provisional"].startswith("one run of 3") and np.isnan(row["power"])
     assert row["undecided_until"] == "more than one of 3 runs has what it asks for"
 
 
 def judged_by_looks(*mt):
-    found = frame(mt=mt, untrained=[0.0] * len(mt))
+    found = of_seeds(mt=mt, untrained=[0.0] * len(mt))
     return made_up.judged({"change": found}, [claim(of("mt"))], looks=LOOKS).iloc[0]
 
 

@@ -8,22 +8,12 @@ from bottomup.claims import NotMeasuredError
 from bottomup.claims.curves import bottom, curve, mean, middle, parts_of_layers, top
 from bottomup.claims.specifications import COLUMNS, specify
 from tests.claims import made_up
-from tests.claims.made_up import INITIAL, claim, of_runs
+from tests.claims.made_up import INITIAL, claim, named, of_runs, of_seeds
 from tests.claims.test_finding import of
 
 CHOICES = ["estimator", "layers", "seeds"]
 # Neither halves nor quarters of twelve layers are its thirds.
 RISE = np.arange(12.0)
-
-
-def of_seeds(**values):
-    """Runs with a value for each seed, by objective."""
-    rng = np.random.default_rng(0)
-    parts = [
-        of_runs(of_seed, 0.01, rng, objective=name, seed=range(1, 1 + len(of_seed)))
-        for name, of_seed in values.items()
-    ]
-    return pd.concat(parts)
 
 
 def runs(**values):
@@ -82,10 +72,8 @@ def test_each_seed_is_left_out_where_two_are_left():
 
 def test_a_seed_that_a_claim_does_not_have_is_not_left_out_of_it():
     tables = runs(mt=[1.0, 2.0, 6.0, 7.0], lm=[1.0, 2.0, 4.0], mlm=[1.0, 2.0])
-    about = {name: claim(of(name)) for name in ("mt", "lm", "mlm")}
-    for name, one in about.items():
-        object.__setattr__(one, "name", name)
-    rows = specified(tables, *about.values()).reset_index()
+    names = ("mt", "lm", "mlm")
+    rows = specified(tables, *named([claim(of(name)) for name in names], names)).reset_index()
     counts = rows.groupby("claim", sort=False).size()
     # MLM's single run left would have no spread.
     assert counts.to_dict() == {"mt": 5, "lm": 4, "mlm": 1}

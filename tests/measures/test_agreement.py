@@ -112,8 +112,16 @@ TEXTS = [
 
 
 def learned(texts, merges=60):
-    tokenizer = bpe.learn([texts], merges, True, "en")
-    return tokenizer
+    return bpe.learn([texts], merges, True, "en")
+
+
+def trained_on(texts, folder):
+    """The tokenizer and the training text that a table reads, made from these texts."""
+    (folder / "train.source").mkdir()
+    tokenizer, file = learned(texts), folder / "tokenizer.source.json"
+    encoded(tokenizer, texts, folder / "train.source")
+    tokenizer.save(str(file))
+    return tokenizer, {"word_tokenizer": file, "train": folder / "train.source"}
 
 
 def encoded(tokenizer, texts, folder):
@@ -388,20 +396,14 @@ def sentences_of_two_words(n):
 @pytest.fixture
 def text_files(tmp_path):
     texts, annotation = sentences_of_two_words(240)
-    tokenizer = learned(texts)
-    folder = tmp_path / "train.source"
-    folder.mkdir()
-    encoded(tokenizer, texts, folder)
-    tokenizer.save(str(tmp_path / "tokenizer.source.json"))
+    _, files = trained_on(texts, tmp_path)
     pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
     annotation.to_parquet(tmp_path / "annotation.parquet")
     np.save(tmp_path / "blocks.npy", (np.arange(240) // 24).astype(np.int8))
-    return {
+    return files | {
         "pairs": tmp_path / "test.parquet",
-        "word_tokenizer": tmp_path / "tokenizer.source.json",
         "annotation": tmp_path / "annotation.parquet",
         "blocks": tmp_path / "blocks.npy",
-        "train": folder,
     }
 
 

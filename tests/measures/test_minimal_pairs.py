@@ -9,7 +9,6 @@ import torch
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
-from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus import bpe
 from bottomup.corpus.minimal_pairs import load
 from bottomup.corpus.segmentation import marked
@@ -17,7 +16,7 @@ from bottomup.measures.minimal_pairs import answered, drawn, rows
 from bottomup.tables.minimal_pairs import COLUMNS
 from bottomup.training.run import save
 from tests import tiny
-from tests.measures.test_agreement import encoded, fake, learned
+from tests.measures.test_agreement import fake, learned, trained_on
 
 SETS = {"number": ["verbs", "nouns"], "order": ["words"]}
 
@@ -139,19 +138,14 @@ def test_accuracy_is_the_mean_over_sets():
 def test_the_program(name, measure, tmp_path):
     """Brute force for LM: each sentence alone through the model. MLM cannot know what it hid."""
     texts = ["the file verbs nouns words x is open"] * 9
-    tokenizer = learned(texts)
-    (tmp_path / "train.source").mkdir()
-    encoded(tokenizer, texts, tmp_path / "train.source")
-    path = tmp_path / "tokenizer.source.json"
-    tokenizer.save(str(path))
-    model = tiny.drawn(name, vocab=load_tokenizer(path).get_vocab_size())
-    save(model, {"source": path}, tmp_path / "model")
+    tokenizer, files = trained_on(texts, tmp_path)
+    model = tiny.drawn(name, vocab=tokenizer.get_vocab_size())
+    save(model, {"source": files["word_tokenizer"]}, tmp_path / "model")
     (tmp_path / "pairs").mkdir()
     folder, table = write(tmp_path / "pairs"), tmp_path / "minimal_pairs.csv"
     run = {"objective": name, "seed": 1}
     options = {"folder": str(folder), "pairs": 7, "seed": 2, "content": "", "language": "en"}
     options |= {"run": run | {"module": name, "options": {}}}
-    files = {"word_tokenizer": path, "train": tmp_path / "train.source"}
     measure("minimal_pairs", run, options, model=tmp_path / "model", table=table, **files)
     found = pd.read_csv(table)
     assert list(found) == ["objective", "seed", *(c for c in COLUMNS if c != "without")]

@@ -15,6 +15,7 @@ from bottomup.measures.similarity import (
     similarity,
     svcca_distance,
 )
+from tests.measures.test_pwcca import related, uncorrelated
 
 # Two float64 algorithms on data of condition number up to about 1e3.
 ROUNDING = 1e-9
@@ -54,22 +55,6 @@ def by_rotation(x, y):
     a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
     u, _, v = np.linalg.svd(a.T @ b)
     return np.linalg.norm(a @ u @ v - b) ** 2
-
-
-def related(n, d_x, d_y, shift=0.0, seed=0):
-    """Two anisotropic views of one Gaussian, with noise in the second."""
-    generator = np.random.default_rng(seed)
-    common = generator.normal(size=(n, max(d_x, d_y)))
-    x = common[:, :d_x] @ generator.normal(size=(d_x, d_x)) + shift * generator.normal(size=d_x)
-    noisy = common[:, :d_y] + generator.normal(size=(n, d_y))
-    return x, noisy @ generator.normal(size=(d_y, d_y)) + shift * generator.normal(size=d_y)
-
-
-def uncorrelated(n, d, seed=0):
-    """Columns of mean 0, variance 1 and correlation 0, exactly: `[n, d]`."""
-    draws = np.random.default_rng(seed).normal(size=(n, d))
-    q, _ = np.linalg.qr(draws - draws.mean(0))
-    return q * np.sqrt(n)
 
 
 def rotation(d, seed=1):

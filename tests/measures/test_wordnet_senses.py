@@ -6,13 +6,12 @@ import pytest
 import torch
 
 from bottomup import subjects
-from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.wordnet import examples
 from bottomup.measures.wordnet import NEEDED, asked, known, rows, sense_separation
 from bottomup.training.run import save
 from tests import tiny
 from tests.corpus.test_wordnet import folder_of
-from tests.measures.test_agreement import encoded, learned
+from tests.measures.test_agreement import trained_on
 
 
 def table_of(n_words, n_senses=2, n=3):
@@ -88,14 +87,10 @@ def test_the_program(name, measure, tmp_path):
     """By brute force: each example alone through the model. The word before tells the sense."""
     words = [f"w{a}{b}" for a in "abcde" for b in "abcd"]
     texts = [f"the {' '.join(words)} in on of is open x"] * 9
-    tokenizer = learned(texts)
-    (tmp_path / "train.source").mkdir()
-    encoded(tokenizer, texts, tmp_path / "train.source")
-    path = tmp_path / "tokenizer.source.json"
-    tokenizer.save(str(path))
-    model = tiny.drawn(name, vocab=load_tokenizer(path).get_vocab_size())
-    save(model, {"source": path, "target": path} if name == "mt" else {"source": path},
-         tmp_path / "model")  # fmt: skip
+    tokenizer, files = trained_on(texts, tmp_path)
+    model = tiny.drawn(name, vocab=tokenizer.get_vocab_size())
+    sides = ["source", "target"] if name == "mt" else ["source"]
+    save(model, dict.fromkeys(sides, files["word_tokenizer"]), tmp_path / "model")
     lines = [
         f'0000{i:02}{sense}0 14 n 01 {word} 0 000 | "{before} {word} is on"; "x {before} {word} of"'
         for i, word in enumerate(words)
@@ -104,7 +99,6 @@ def test_the_program(name, measure, tmp_path):
     folder = folder_of(tmp_path / "dict", nouns="\n".join(lines) + "\n", adjectives="")
     run = {"objective": name, "seed": 1}
     options = {"folder": str(folder), "seen": 9, "seed": 1, "content": ""}
-    files = {"word_tokenizer": path, "train": tmp_path / "train.source"}
     table = tmp_path / "wordnet.csv"
     measure("wordnet", run, options, model=tmp_path / "model", table=table, **files)
     found = pd.read_csv(table)

@@ -224,7 +224,7 @@ objectives.lm = {"training": {"patience": 0}}
 training.short_first = [[15, 1.0]]
   training.short_first[0][1]: found 1.0; allowed: list (list of 2 (whole number, >= 1,
 training.short_first = [[15, 0.5], [30, 0.2]]
-  training.short_first: found [[15, 0.5], [30, 0.2]]; allowed: pairs of which both
+  training.short_first: found [[15, 0.5], [30, 0.2]]; allowed: pairs whose members both
 objectives.lm = {"training": 3}
   objectives.lm.training: found 3; allowed: section of batch_tokens,
 objectives.lm = {"n_seeds": 0}

@@ -17,17 +17,11 @@ from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.subjects import admission
 from bottomup.subjects.admission import admitted, weight_files
-from tests.subjects import every_family, families
-from tests.subjects.families import FAMILIES
+from tests.subjects import every_family
 from tests.subjects.test_checkpoint_folders import edit, refused
 
 IDS = torch.tensor([[3, 4, 5, 6]])
 OPENINGS = [subjects.load, lambda path: subjects.untrained(path, 1)]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return families.save(FAMILIES["bert"], tmp_path / "model")
 
 
 def states(folder):

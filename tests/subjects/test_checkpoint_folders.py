@@ -16,11 +16,6 @@ from tests.subjects.families import FAMILIES
 from tests.tiny import drawn, same_bytes
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return families.save(FAMILIES["bert"], tmp_path / "model")
-
-
 def refused(folder, pattern, opening=subjects.load):
     with pytest.raises(UserError, match=pattern) as error:
         opening(folder)

@@ -30,11 +30,6 @@ from tests.tiny import drawn, initial, same_bytes
 IDS = torch.tensor([[3, 4, 5, 6]])
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return families.save(FAMILIES["bert"], tmp_path / "model")
-
-
 def opened(source, tmp_path, twin_seed=None):
     source = Checkpoint(**source)
     open_checkpoint(tmp_path / "opened", tmp_path / "downloads", source, twin_seed)

@@ -4,7 +4,6 @@ import torch
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS, PAD
-from bottomup.training.run import save
 from tests.tiny import drawn, ids_of, initial, same_bytes
 
 IDS = ids_of([[5, 6, 7, 8], [9]])
@@ -14,17 +13,6 @@ CAN = {
     "mlm": {"causal": False, "masks": True},
     "bilm": {"causal": False, "masks": False},
 }
-
-
-@pytest.fixture
-def saved(tmp_path, corpus_files):
-    """Save a model as a run does; returns its folder."""
-
-    def saved(model):
-        save(model, corpus_files.tokenizers("lm"), tmp_path / "model")
-        return tmp_path / "model"
-
-    return saved
 
 
 @pytest.mark.parametrize("trunk", TRUNKS)

@@ -11,22 +11,10 @@ from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS, MASK, PAD, UNK
 from bottomup.subjects.runs import Run
-from bottomup.training.run import save
 from bottomup.views.extraction import extract
 from tests.tiny import VOCAB, drawn, ids_of, initial, same_bytes, tokens_of
 
 IDS = ids_of([[5, 6, 7, 8], [9]])
-
-
-@pytest.fixture
-def saved(tmp_path, corpus_files):
-    """Save a model as a run does; returns its folder."""
-
-    def saved(model):
-        save(model, corpus_files.tokenizers("lm"), tmp_path / "model")
-        return tmp_path / "model"
-
-    return saved
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])

@@ -1,5 +1,6 @@
 import json
 import os
+from contextlib import contextmanager, nullcontext
 
 import pytest
 import torch
@@ -192,25 +193,35 @@ def stop(*_):
     raise KeyboardInterrupt
 
 
-def test_no_room_for_the_weights(checkpoint):
-    model, both = trained()
-    checkpoint.save(model, both, Progress(step=2), best=True)
-    kept = {name: weight.clone() for name, weight in model.state_dict().items()}
-    update(model, both)
-    with pytest.raises(UserError) as error, files_limited_to(1024):
-        checkpoint.save(model, both, Progress(step=4), best=True)
+@pytest.fixture
+def fails(checkpoint):
+    """As a context, a second saving that is to raise an error, after which the first is whole."""
+
+    @contextmanager
+    def fails(error, within=nullcontext()):  # noqa: B008 - it holds nothing
+        model, both = trained()
+        checkpoint.save(model, both, Progress(step=2), best=True)
+        kept = {name: weight.clone() for name, weight in model.state_dict().items()}
+        update(model, both)
+        with pytest.raises(error) as raised, pytest.MonkeyPatch.context() as patch:
+            yield raised, patch
+            with within:
+                checkpoint.save(model, both, Progress(step=4), best=True)
+        assert checkpoint.load(model, both).step == 2
+        assert same_bytes(model.state_dict(), kept)
+
+    return fails
+
+
+def test_no_room_for_the_weights(checkpoint, fails):
+    with fails(UserError, files_limited_to(1024)) as (error, _):
+        pass
     message = str(error.value)
     assert "step 4" in message and str(checkpoint.folder) in message and "\n" not in message
-    assert checkpoint.load(model, both).step == 2
-    assert same_bytes(model.state_dict(), kept)
 
 
 @pytest.mark.parametrize("failing", [1, 2])
-def test_no_room_at_any_file(checkpoint, monkeypatch, failing):
-    model, both = trained()
-    checkpoint.save(model, both, Progress(step=2), best=True)
-    kept = {name: weight.clone() for name, weight in model.state_dict().items()}
-    update(model, both)
+def test_no_room_at_any_file(fails, failing):
     written = []
 
     def save_file(tensors, path):
@@ -219,31 +230,18 @@ def test_no_room_at_any_file(checkpoint, monkeypatch, failing):
             raise OSError(28, "No space left on device")
         path.touch()
 
-    monkeypatch.setattr(checkpoints, "save_weights", save_file)
-    with pytest.raises(UserError, match="No space left on device"):
-        checkpoint.save(model, both, Progress(step=4), best=True)
-    assert checkpoint.load(model, both).step == 2
-    assert same_bytes(model.state_dict(), kept)
+    with fails(UserError) as (error, patch):
+        patch.setattr(checkpoints, "save_weights", save_file)
+    assert "No space left on device" in str(error.value)
 
 
 @pytest.mark.parametrize("function", ["save_weights", "os.replace"])
-def test_stopped_while_it_is_written(checkpoint, monkeypatch, function):
-    model, both = trained()
-    checkpoint.save(model, both, Progress(step=2), best=True)
-    kept = {name: weight.clone() for name, weight in model.state_dict().items()}
-    update(model, both)
-    monkeypatch.setattr(f"bottomup.training.checkpoint.{function}", stop)
-    with pytest.raises(KeyboardInterrupt):
-        checkpoint.save(model, both, Progress(step=4), best=True)
-    assert checkpoint.load(model, both).step == 2
-    assert same_bytes(model.state_dict(), kept)
+def test_stopped_while_it_is_written(fails, function):
+    with fails(KeyboardInterrupt) as (_, patch):
+        patch.setattr(f"bottomup.training.checkpoint.{function}", stop)
 
 
-def test_stopped_between_two_renamings(checkpoint, monkeypatch):
-    model, both = trained()
-    checkpoint.save(model, both, Progress(step=2), best=True)
-    kept = {name: weight.clone() for name, weight in model.state_dict().items()}
-    update(model, both)
+def test_stopped_between_two_renamings(fails):
     replace = os.replace
 
     def first_only(source, target):
@@ -251,11 +249,8 @@ def test_stopped_between_two_renamings(checkpoint, monkeypatch):
             raise KeyboardInterrupt
         replace(source, target)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with fails(KeyboardInterrupt) as (_, patch):
         patch.setattr("os.replace", first_only)
-        checkpoint.save(model, both, Progress(step=4), best=True)
-    assert checkpoint.load(model, both).step == 2
-    assert same_bytes(model.state_dict(), kept)
 
 
 @pytest.mark.parametrize("damage", ["flipped", "cut", "emptied"])

@@ -3,9 +3,7 @@
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
 from argparse import Namespace
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -24,7 +22,7 @@ from bottomup.training.checkpoint import Finished
 from tests.tiny import same_bytes
 from tests.training.conftest import made
 from tests.training.test_loop import changed, weights_that_matter
-from tests.training.test_run import CPU, command_of, settings_of
+from tests.training.test_run import command_of, settings_of, stopped_by
 
 # With updates of one or two sentences, of which one process then has none.
 SHORT = changed(batch_tokens=9, max_tokens=40, evaluate_every_steps=4)
@@ -145,16 +143,7 @@ def test_the_program_in_two_processes_is_stopped_as_one(corpus_files, tmp_path):
     settings = settings_of("mlm", max_tokens=10_000, patience=1000)
     settings["model"] |= {"dropout": 0.0, "attention_dropout": 0.0}
     command = [sys.executable, *command_of(settings, corpus_files, tmp_path / "stopped")]
-    with subprocess.Popen(
-        [*command, "--gpus", "2"], env=os.environ | CPU, stderr=subprocess.PIPE, text=True
-    ) as program:
-        state = tmp_path / "stopped" / "checkpoint" / "state.json"
-        while program.poll() is None and not state.exists():
-            time.sleep(0.01)
-        program.send_signal(signal.SIGTERM)
-        said = program.communicate()[1]
-    assert program.returncode == os.EX_TEMPFAIL, said
-    assert said.count("stopped by SIGTERM after step ") == 1
+    stopped_by(signal.SIGTERM, [*command, "--gpus", "2"], tmp_path / "stopped")
 
 
 def test_more_processes_than_gpus_are_one_line(monkeypatch):

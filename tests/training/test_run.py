@@ -440,6 +440,21 @@ def command_of(settings, corpus_files, folder):
     return [ROOT / "scripts" / "train.py", *arguments, "--trained", folder.with_suffix(".kept")]
 
 
+def stopped_by(number, command, folder, **environment):
+    """What a program says that a signal stops once it has a checkpoint in the folder."""
+    with subprocess.Popen(
+        command, env=os.environ | CPU | environment, stderr=subprocess.PIPE, text=True
+    ) as program:
+        state = folder / "checkpoint" / "state.json"
+        while program.poll() is None and not state.exists():
+            time.sleep(0.01)
+        program.send_signal(number)
+        said = program.communicate()[1]
+    assert program.returncode == os.EX_TEMPFAIL, said
+    assert said.count(f"stopped by {signal.Signals(number).name} after step ") == 1
+    return said
+
+
 def same_run(a, b):
     """Whether two runs have the same bytes."""
     names = ("metrics.jsonl", "model/model.safetensors")
@@ -462,16 +477,7 @@ def test_stopped_from_outside_and_run_again_gives_the_same_bytes(trained, corpus
     settings = settings_of("mlm", max_tokens=10_000, patience=1000)
     command = [sys.executable, *command_of(settings, corpus_files, tmp_path / "stopped")]
     slurm = {"SLURM_JOB_ID": "12", "PATH": ""}
-    with subprocess.Popen(
-        command, env=os.environ | CPU | slurm, stderr=subprocess.PIPE, text=True
-    ) as program:
-        state = tmp_path / "stopped" / "checkpoint" / "state.json"
-        while program.poll() is None and not state.exists():
-            time.sleep(0.01)
-        program.send_signal(signal.SIGUSR1)
-        said = program.communicate()[1]
-    assert program.returncode == os.EX_TEMPFAIL, said
-    assert said.count("stopped by SIGUSR1 after step ") == 1
+    said = stopped_by(signal.SIGUSR1, command, tmp_path / "stopped", **slurm)
     assert "SLURM does not run job 12 again" in said
     assert not (tmp_path / "stopped" / "model").exists()
     assert same_run(*(trained(settings, name, DIGEST) for name in ("stopped", "never stopped")))
