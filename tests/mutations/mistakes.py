@@ -774,6 +774,7 @@ MISTAKES = [
         "figures",
         "points.py",
         ('agg(y="mean", low="min"', 'agg(y="median", low="min"'),
+        ("rows[rows[column].isin(values)]", "rows[rows[column].isin(values[:1])]"),
     ),
     *of(
         "figures",
@@ -806,7 +807,7 @@ MISTAKES = [
     *of(
         "figures",
         "groups.py",
-        ('measured["matching"] == "published"', 'measured["matching"] == "matched"'),
+        ('matching="published"', 'matching="matched"'),
     ),
     *of(
         "figures",
