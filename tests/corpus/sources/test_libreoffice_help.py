@@ -332,12 +332,6 @@ def test_options_that_cannot_be_are_errors(given, where):
         Options(**given)
 
 
-@pytest.mark.parametrize("given", [{"from": "folder"}, {"from": "apt", "folder": "."}])
-def test_a_folder_goes_with_from_folder(given):
-    with pytest.raises(ValidationError, match="from: folder"):
-        Options(**given)
-
-
 @pytest.mark.parametrize(
     ("html", "expected"),
     [

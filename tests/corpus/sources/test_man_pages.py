@@ -4,7 +4,6 @@ import subprocess
 
 import pytest
 from archive_forms import deb
-from pydantic import ValidationError
 
 from bottomup.core.errors import UserError
 from bottomup.corpus import debian
@@ -245,22 +244,6 @@ def test_a_page_that_takes_too_long_is_left_out(folder, monkeypatch, caplog):
 def test_files_on_disk_are_what_the_pairs_depend_on(folder):
     read = Options(**{"from": "folder", "folder": folder}).read_files()
     assert read == sorted(str(folder / path) for path in PAGES if "copyright" not in path)
-
-
-@pytest.mark.parametrize(
-    ("given", "where"),
-    [
-        ({"languages": ("de", "fr")}, "one language must be en"),
-        ({"from": "folder"}, "goes with `from: folder`"),
-        ({"folder": "."}, "goes with `from: folder`"),
-        ({"packages": ["../x"]}, r"packages\.0"),
-        ({"packages": ["-y"]}, r"packages\.0"),
-        ({"packages": []}, "packages"),
-    ],
-)
-def test_options_that_cannot_be_are_errors(given, where):
-    with pytest.raises(ValidationError, match=where):
-        Options(**given)
 
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc renders real pages")

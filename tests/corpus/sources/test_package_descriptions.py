@@ -2,7 +2,6 @@ import bz2
 import gzip
 
 import pytest
-from pydantic import ValidationError
 
 from bottomup.core.errors import UserError
 from bottomup.corpus import debian
@@ -165,27 +164,6 @@ def test_an_index_that_is_damaged_is_an_error_of_one_line(folder, data):
     with pytest.raises(UserError, match=r"^the index .*Translation-de\.gz is damaged .*") as error:
         of_folder(folder)
     assert "\n" not in str(error.value)
-
-
-def test_a_file_where_the_folder_of_downloads_should_be_is_an_error(tmp_path):
-    (tmp_path / "downloads").touch()
-    with pytest.raises(
-        UserError, match=r"indices cannot be read or written .*; free some space, move"
-    ):
-        fetch(Options(), tmp_path / "downloads")
-
-
-@pytest.mark.parametrize(
-    ("given", "where"),
-    [
-        ({"languages": ("de", "fr")}, "one language must be en"),
-        ({"from": "folder"}, "goes with `from: folder`"),
-        ({"folder": "."}, "goes with `from: folder`"),
-    ],
-)
-def test_options_that_cannot_be_are_errors(given, where):
-    with pytest.raises(ValidationError, match=where):
-        Options(**given)
 
 
 def test_parts_of_a_description():

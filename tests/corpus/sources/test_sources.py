@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from bottomup.core.errors import UserError
 from bottomup.corpus import sources
@@ -89,3 +90,41 @@ def test_no_part_of_the_room_but_annotation_loads_torch():
     code = f"import importlib, sys; [importlib.import_module(m) for m in {modules}];"
     code += "sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path.cwd())
+
+
+# Sources that come from Debian, or else from a folder; and what each of them reads.
+DEBIAN = {
+    **{"libreoffice_help": "help", "man_pages": "pages"},
+    **{"package_descriptions": "indices", "program_messages": "catalogs"},
+}
+TRANSLATED = [*DEBIAN][1:]
+OF_PACKAGES = ["man_pages", "program_messages"]
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "where"),
+    [
+        (TRANSLATED, {"languages": ("de", "fr")}, "one language must be en"),
+        (DEBIAN, {"from": "folder"}, "goes with `from: folder`"),
+        (DEBIAN, {"folder": "."}, "goes with `from: folder`"),
+        (OF_PACKAGES, {"packages": ["../x"]}, r"packages\.0"),
+        (OF_PACKAGES, {"packages": ["-y"]}, r"packages\.0"),
+        (OF_PACKAGES, {"packages": []}, "packages"),
+        (
+            OF_PACKAGES,
+            {"from": "folder", "folder": ".", "packages": ["apt"]},
+            "`packages` goes with",
+        ),
+    ],
+)
+def test_options_of_debian_that_cannot_be_are_errors(names, given, where):
+    for name in names:
+        with pytest.raises(ValidationError, match=where):
+            sources.module(name).Options(**given)
+
+
+@pytest.mark.parametrize(("name", "read"), DEBIAN.items())
+def test_a_file_where_the_folder_of_downloads_should_be_is_an_error(name, read, tmp_path):
+    (tmp_path / "downloads").touch()
+    with pytest.raises(UserError, match=rf"{read} cannot be read or written .*; free some space, move"):
+        sources.module(name).fetch(sources.module(name).Options(), tmp_path / "downloads")
