@@ -153,6 +153,17 @@ def subwords(unbuilt):
     return Study(unbuilt, "planned", unbuilt / "study.yaml")
 
 
+@pytest.fixture
+def planned_with(unbuilt, tmp_path):
+    """The jobs of the study with other keys."""
+
+    def planned_with(keys):
+        (tmp_path / "other.yaml").write_text(yaml.safe_dump(keys))
+        return planned(unbuilt, unbuilt / "study.yaml", tmp_path / "other.yaml", targets=("all",))
+
+    return planned_with
+
+
 @pytest.fixture(scope="module")
 def words(unbuilt, tmp_path_factory):
     file = tmp_path_factory.mktemp("words") / "words.yaml"
@@ -378,13 +389,10 @@ def test_a_look_where_nothing_is_judged_trains_nothing(only_lens):
 
 
 @pytest.mark.parametrize("unit", ["subword", "word"])
-def test_what_leads_to_the_first_look_goes_first(unbuilt, unit):
+def test_what_leads_to_the_first_look_goes_first(planned_with, unit):
     """Before all else but text; the first seed's trainings before these, the longest first (9, 3
     and 2.7 million tokens of one side and of two)."""
-    overlay = unbuilt / "unit.yaml"
-    overlay.write_text(f"occurrences: {{unit: {unit}}}")
-    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay, targets=("all",))
-    overlay.unlink()
+    jobs = planned_with({"occurrences": {"unit": unit}})
     making = {path: job for job in jobs for path in job.output}
     leading, todo = set(), {"results/planned/figures/first_look.png"}
     while todo:
@@ -405,11 +413,8 @@ def test_what_leads_to_the_first_look_goes_first(unbuilt, unit):
     ]
 
 
-def test_claims_are_judged_without_any_published_curve(unbuilt):
-    overlay = unbuilt / "unpublished.yaml"
-    overlay.write_text("only: [structural_probe, agreement]")
-    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay, targets=("all",))
-    overlay.unlink()
+def test_claims_are_judged_without_any_published_curve(planned_with):
+    jobs = planned_with({"only": ["structural_probe", "agreement"]})
     assert not any(job.rule.name == "compare_with_published" for job in jobs)
     [job] = [job for job in jobs if job.rule.name == "judge_claims"]
     _, arguments = command(job, "results/planned/")
@@ -419,13 +424,12 @@ def test_claims_are_judged_without_any_published_curve(unbuilt):
     ]
 
 
-def test_relevance_kept_is_of_models_whose_relevance_is_measured(unbuilt):
+def test_relevance_kept_is_of_models_whose_relevance_is_measured(planned_with):
     """Variants and checkpoints may be pruned, too."""
-    overlay, sweep = unbuilt / "pruned.yaml", {"encoder": [0.7]}
+    sweep = {"encoder": [0.7]}
     pruning = {"penalties": {"mt": None, "mlm": None, "lm": sweep, "lm_noise": sweep}}
     pruning["controls"] = dict.fromkeys(["random", "gradient"])
-    overlay.write_text(yaml.safe_dump({"objectives": {"lm_noise": {}}, "pruning": pruning}))
-    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay)
+    jobs = planned_with({"objectives": {"lm_noise": {}}, "pruning": pruning})
     [job] = [job for job in jobs if job.rule.name == "plot_relevance_kept"]
     _, arguments = command(job, "results/planned/")
     assert arguments["--tables"] == [
@@ -435,27 +439,22 @@ def test_relevance_kept_is_of_models_whose_relevance_is_measured(unbuilt):
     assert any("lm_noise-1.encoder.gates_0.7" in path for job in jobs for path in job.output)
 
 
-def test_the_explorer_has_attention_only_beside_the_table_of_heads(unbuilt):
+def test_the_explorer_has_attention_only_beside_the_table_of_heads(planned_with):
     """A head is chosen in the picture of that table. What is asked for is made all the same."""
-    overlay = unbuilt / "only_attention.yaml"
-    overlay.write_text("only: [attention, isotropy, beliefs]")
-    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay, targets=("all",))
-    overlay.unlink()
+    jobs = planned_with({"only": ["attention", "isotropy", "beliefs"]})
     assert {"measure_attention", "measure_beliefs"} < {job.rule.name for job in jobs}
     [page] = (job for job in jobs if job.rule.name == "show_explorer")
     assert any("isotropy" in path for path in page.input)
     assert not any("attention" in path for path in page.input)
 
 
-def test_a_run_with_heads_of_another_reads_that_run(unbuilt):
+def test_a_run_with_heads_of_another_reads_that_run(planned_with):
     taken = {"objective": "lm", "choose": "functional", "frozen": True}
     objectives = {
         "lm_own": {"objective": "lm", "heads_from": taken},
         "lm_other": {"objective": "lm", "heads_from": taken | {"seed": 2}, "n_seeds": 1},
     }
-    overlay = unbuilt / "given.yaml"
-    overlay.write_text(yaml.safe_dump({"objectives": objectives}))
-    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay)
+    jobs = planned_with({"objectives": objectives})
     made = {job.output[0].removeprefix("results/planned/"): job for job in jobs if job.output}
     for run, donor in {"lm_own-1": "lm-1", "lm_own-2": "lm-2", "lm_other-1": "lm-2"}.items():
         job = made[f"runs/{run}/model/model.safetensors"]
@@ -468,13 +467,10 @@ def test_a_run_with_heads_of_another_reads_that_run(unbuilt):
         assert settings["heads_from"]["choose"] == "functional"
 
 
-def test_a_run_that_is_trained_like_another_waits_for_it(unbuilt):
+def test_a_run_that_is_trained_like_another_waits_for_it(planned_with):
     """And is then taken from `trained/`."""
     made = {"objective": "mix", "n_seeds": 1}
-    overlay = unbuilt / "alike.yaml"
-    objectives = {"both": made, "both_as_lm": made | {"looked_at": "lm"}}
-    overlay.write_text(yaml.safe_dump({"objectives": objectives}))
-    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay)
+    jobs = planned_with({"objectives": {"both": made, "both_as_lm": made | {"looked_at": "lm"}}})
     waits = {job.rule.name: [*job.input.same] for job in jobs if hasattr(job.input, "same")}
     assert waits["train_both_as_lm"] == ["results/planned/runs/both-1/metrics.jsonl"]
     assert {name for name, of in waits.items() if of} == {"train_both_as_lm"}
