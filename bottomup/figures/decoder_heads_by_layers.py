@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points
+from bottomup.figures.points import Tables, join, points, published_in
 
 # By kind: the panel of the published figure.
 PANELS = {"decoder": "Decoder self-attention", "cross": "Dec-enc attention"}
@@ -75,9 +75,7 @@ def _points(gates: pd.DataFrame, thirds: dict[str, list[int]]) -> pd.DataFrame:
 
 
 def _published(tables: Tables) -> pd.DataFrame:
-    if "heads_dying_decoder" not in tables:
-        return points(pd.DataFrame())
-    curves = tables["heads_dying_decoder"]
+    curves = published_in(tables, "heads_dying_decoder")
     kinds = {panel: kind for kind, panel in PANELS.items()}
     names = {"panel": curves["panel"].map(kinds), "series": curves["series"].map(PUBLISHED)}
     return points(curves.assign(**names), "published", quantity="active heads")

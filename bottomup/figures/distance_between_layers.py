@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, join, points, published_in, table
 from bottomup.measures.jackknife import ANY, UNIT, WITHOUT
 
 PUBLISHED = "change_by_task"
@@ -52,9 +52,8 @@ def _consecutive(measured: pd.DataFrame) -> pd.DataFrame:
 
 def _published(tables: Tables, measured: pd.DataFrame) -> pd.DataFrame:
     """The published curves of our objectives, in every panel."""
-    if PUBLISHED not in tables:
-        return pd.DataFrame(columns=[*BY, "y"])
-    curves = tables[PUBLISHED].assign(series=tables[PUBLISHED]["series"].str.lower())
+    curves = published_in(tables, PUBLISHED)
+    curves = curves.assign(series=curves["series"].str.lower())
     curves = curves[curves["series"].isin(measured["series"])]
     return pd.concat([curves.assign(panel=panel) for panel in measured["panel"].unique()])
 

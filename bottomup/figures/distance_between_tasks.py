@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import pairs, style
 from bottomup.figures.means import less, over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, join, points, published_in, table
 from bottomup.measures.jackknife import ANY, UNIT, WITHOUT
 
 PUBLISHED = "change_between_tasks"
@@ -62,12 +62,10 @@ def _further(measured: pd.DataFrame) -> pd.DataFrame:
 
 def _published(tables: Tables, measured: pd.DataFrame) -> pd.DataFrame:
     """The published curves of our pairs, in every panel of objectives within a seed."""
-    if PUBLISHED not in tables:
-        return pd.DataFrame(columns=[*BY, "y"])
-    names = tables[PUBLISHED]["series"].str.lower().str.replace(" vs ", "-")
+    curves = published_in(tables, PUBLISHED)
+    names = curves["series"].str.lower().str.replace(" vs ", "-")
     names = names.str.replace(r"(\w+) init\.", r"\1-\1", regex=True)
-    curves = tables[PUBLISHED].assign(series=names)
-    curves = curves[names.isin(measured["series"])]
+    curves = curves.assign(series=names)[names.isin(measured["series"])]
     panels = [panel for panel in measured["panel"].unique() if panel != APART]
     return pd.concat([curves.assign(panel=panel) for panel in panels])
 

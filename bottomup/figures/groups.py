@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, having, points, table
+from bottomup.figures.points import Tables, having, points, published_in, table
 from bottomup.measures.groups import RANKS
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
@@ -75,9 +75,8 @@ def ours(rows: pd.DataFrame) -> pd.DataFrame:
 
 def published(tables: Tables, name: str, panels: dict[str, str]) -> pd.DataFrame:
     """The points of a published figure, if given; `panels`: our panels, by the name of theirs."""
-    if name not in tables:
-        return points(pd.DataFrame())
-    curves = tables[name][tables[name]["panel"].isin(list(panels))]
+    curves = published_in(tables, name)
+    curves = curves[curves["panel"].isin(list(panels))]
     curves = curves.assign(panel=curves["panel"].map(panels))
     return points(curves, "published", quantity="PWCCA distance")
 

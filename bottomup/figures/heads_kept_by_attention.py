@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points, select
+from bottomup.figures.points import Tables, join, points, published_in, select
 
 COUNTS = {kind: f"heads_{kind}" for kind in style.KINDS}
 NEEDED = ["objective", "seed", "attention", "method", "penalty", *COUNTS.values()]
@@ -51,8 +51,6 @@ def _points(tables: Tables, objective: str) -> pd.DataFrame:
 
 
 def _published(tables: Tables) -> pd.DataFrame:
-    if "heads_dying_by_attn_type_both" not in tables:
-        return points(pd.DataFrame())
-    curves = tables["heads_dying_by_attn_type_both"]
+    curves = published_in(tables, "heads_dying_by_attn_type_both")
     curves = curves.assign(series=curves["series"].map(PUBLISHED))
     return points(curves, "published", quantity="active heads")

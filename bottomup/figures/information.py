@@ -43,7 +43,6 @@ CHANGE = "change of mutual information"
 SHUFFLED = "shuffled labels"
 ENTROPY = "entropy"
 CHANCE_HEIGHT = 0.2
-NO_PUBLISHED = pd.DataFrame(columns=["panel", "series", "x", "y"])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from bottomup.figures import style
 from bottomup.figures.agreement import APART, CHANCE, NGRAMS, look, ordered
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, join, points, published_in, table
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -57,7 +57,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 def _published(tables: Tables, places: list[str]) -> pd.DataFrame:
     """Published means over the sets of each phenomenon, if given; of all sets only where every
     phenomenon is asked about."""
-    rows = tables.get("blimp", pd.DataFrame(columns=["panel", "series", "y"]))
+    rows = published_in(tables, "blimp")
     rows = rows[rows["series"].isin(THEIRS)]
     complete = {*places} >= {*rows["panel"]}
     by = rows.groupby(["series", "panel"], sort=False)["y"].mean().rename_axis(["series", "x"])

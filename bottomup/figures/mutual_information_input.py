@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import information, style
-from bottomup.figures.points import Tables
+from bottomup.figures.points import Tables, published_in
 
 PUBLISHED = "ib_mi_tasks"
 
@@ -16,7 +16,7 @@ def draw(tables: Tables, estimate: dict[str, int]) -> tuple[Figure, pd.DataFrame
 
     `estimate` has the `n_clusters` and the `n_tokens` to show, each one of those measured.
     """
-    published = tables.get(PUBLISHED, information.NO_PUBLISHED)
+    published = published_in(tables, PUBLISHED)
     row = information.Row(
         token="input",
         select={"reading": "plain", "positions": "all", "label": "input"},

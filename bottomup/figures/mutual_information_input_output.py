@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import information, style
 from bottomup.figures.information import Row
-from bottomup.figures.points import Tables, table
+from bottomup.figures.points import Tables, published_in, table
 
 PUBLISHED = "ib_src_dst_lm_mlm"
 # By reading, the positions. A mask says nothing of its token at the input; only replaced tokens are
@@ -27,7 +27,7 @@ def draw(
     `reading` is `plain` or `as_trained`; `estimate` has the `n_clusters` and the `n_tokens` to
     show, each one of those measured.
     """
-    published = tables.get(PUBLISHED, information.NO_PUBLISHED)
+    published = published_in(tables, PUBLISHED)
     published = published[published["panel"] == style.objective(objective).label]
     # Where training replaces no token by another, there is no such input.
     measured = table(tables, "mutual_information", information.NEEDED)

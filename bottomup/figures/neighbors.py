@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, having, join, points, table
+from bottomup.figures.points import Tables, having, join, points, published_in, table
 from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, WITHOUT
 from bottomup.published import NEIGHBORS
 
@@ -95,9 +95,8 @@ def _points(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
 def _published(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
     name = part["panel"].iloc[0]
     figure, panel = NEIGHBORS[name]
-    if figure not in tables:
-        return pd.DataFrame(columns=["panel", "series", "x", "y"])
-    curves = tables[figure].assign(series=tables[figure]["series"].str.lower())
+    curves = published_in(tables, figure)
+    curves = curves.assign(series=curves["series"].str.lower())
     shown = (curves["panel"] == panel) & curves["series"].isin(part["series"])
     return curves[shown].assign(panel=name)
 

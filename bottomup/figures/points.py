@@ -59,6 +59,11 @@ def having(rows: pd.DataFrame, name: str, **wanted: Any) -> pd.DataFrame:
     return rows
 
 
+def published_in(tables: Tables, name: str) -> pd.DataFrame:
+    """The published figure of this name, if it is given, else one without curves."""
+    return tables.get(name, pd.DataFrame(columns=["panel", "series", "x", "y"]))
+
+
 def that_rest_on_enough(tables: Tables) -> tuple[Tables, str]:
     """The tables without the rows whose value rests on fewer cases than it needs, and a line about
     what was left out, or "".
