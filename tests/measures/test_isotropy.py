@@ -150,19 +150,6 @@ def test_random_directions_of_high_dimension_are_isotropic_and_a_mean_makes_a_co
     assert abs(found["centered"]) < 0.01 > abs(found["standardized"])
 
 
-def test_length_and_rotation_of_a_view_and_names_of_words_change_nothing(text):
-    view, words, sentences, _ = text
-    turned = 5 * view @ np.linalg.qr(np.random.default_rng(1).normal(size=(D, D)))[0]
-    for measure, labels in (
-        (anisotropy, words),
-        (self_similarity, words),
-        (intra_sentence_similarity, sentences),
-        (maximum_explainable_variance, words),
-    ):
-        names = np.array([f"w{label}" for label in labels])
-        assert measure(turned, names) == pytest.approx(measure(view, labels))
-
-
 def test_versions_have_mean_0_and_deviation_1_and_no_constant_neurons(text):
     view, *_ = text
     wider = np.concatenate([view * [100, *[1] * (D - 1)], np.full((N, 1), 0.1)], axis=1)

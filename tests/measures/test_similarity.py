@@ -111,15 +111,6 @@ def test_a_view_is_itself_however_it_is_turned_moved_or_scaled():
     assert rsa(x, x[:, ::-1]) == pytest.approx(1, abs=ROUNDING)
 
 
-@pytest.mark.parametrize("debiased", [True, False])
-def test_rotation_shift_and_scale_of_one_view_change_nothing(debiased):
-    x, y = related(200, 6, 9)
-    for changed in (y + 30, 0.01 * y, y @ rotation(9), y[:, ::-1]):
-        assert linear_cka(x, changed, debiased) == pytest.approx(linear_cka(x, y, debiased))
-        assert procrustes_distance(x, changed) == pytest.approx(procrustes_distance(x, y))
-        assert svcca_distance(x, changed) == pytest.approx(svcca_distance(x, y))
-
-
 def test_svcca_ignores_any_linear_map_where_all_is_kept_and_nothing_else_does():
     x, y = related(200, 6, 9)
     stretched = y @ (rotation(9) * np.geomspace(1, 100, 9))
