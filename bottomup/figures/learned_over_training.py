@@ -117,8 +117,7 @@ def _figure(tables: Tables, drawn: pd.DataFrame) -> Figure:
         axes.set_xlabel("updates")
         axes.set_ylabel(learned.quantity)
         axes.set_title(learned.title)
-    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
-    style.legend(figure, style.key(drawn, looks))
+    style.legend(figure, style.key(drawn))
     return figure
 
 

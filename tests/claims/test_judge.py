@@ -235,7 +235,7 @@ def test_numbers_that_are_equal_by_chance_count_each():
     claims = [claim(of(name), of_training=False) for name in ("mt", "lm")]
     for one, name in zip(claims, "ab", strict=True):
         object.__setattr__(one, "name", name)
-    rows = made_up.judged({"change": frame(0.0, mt=values, lm=values)}, claims)
+    rows = made_up.judged({"change": of_seeds(0.0, mt=values, lm=values)}, claims)
     assert rows["ci_low"].notna().all() and rows["ci_low"].nunique() == 1
     assert rows["same_number_as"].tolist() == ["", ""]
 
@@ -321,7 +321,7 @@ def test_no_runs_are_asked_for_that_would_not_decide():
     """Each is what it is however many runs there are."""
 
     def until(mt, untrained, **data):
-        found = frame(mt=mt, untrained=untrained, lm=[-3.0, -3.1, -3.2])
+        found = of_seeds(mt=mt, untrained=untrained, lm=[-3.0, -3.1, -3.2])
         row = judged(found, claim(of("mt"), **data))
         assert row["verdict"] == "undecided"
         return row["undecided_until"]
@@ -341,7 +341,7 @@ def test_no_runs_are_asked_for_that_would_not_decide():
 
 def test_a_row_tells_of_a_condition_that_is_not_sure():
     def row(condition):
-        table = frame(mt=[3.0, 3.1, 3.2], lm=condition)
+        table = of_seeds(mt=[3.0, 3.1, 3.2], lm=condition)
         return judged(table, claim(of("mt"), where=of("lm"), of_training=False))
 
     sure, not_sure = row([3.0, 3.1, 3.2]), row([1.0, 5.0, 3.0])
@@ -402,7 +402,7 @@ def test_a_claim_that_is_only_alone_smaller_is_not_marked():
     claims += [claim(of(f"o{n}"), published_as="assumed", **data) for n in range(9)]
     for one, name in zip(claims, values, strict=True):
         object.__setattr__(one, "name", name)
-    alone, among = (judged(frame(**values), *some) for some in (claims[:1], claims))
+    alone, among = (judged(of_seeds(**values), *some) for some in (claims[:1], claims))
     assert (alone["verdict"], alone["provisional"]) == ("reproduced", "smaller than published")
     assert (among["verdict"], among["uncorrected"]) == ("undecided", "reproduced")
     assert among["provisional"] == ""

@@ -126,5 +126,5 @@ def test_options_of_debian_that_cannot_be_are_errors(names, given, where):
 @pytest.mark.parametrize(("name", "read"), DEBIAN.items())
 def test_a_file_where_the_folder_of_downloads_should_be_is_an_error(name, read, tmp_path):
     (tmp_path / "downloads").touch()
-    with pytest.raises(UserError, match=rf"{read} cannot be read or written .*; free some space, move"):
+    with pytest.raises(UserError, match=rf"{read} cannot be read or written .*; free some space"):
         sources.module(name).fetch(sources.module(name).Options(), tmp_path / "downloads")
