@@ -8,7 +8,7 @@ share of what the evolution paper has published of the same measure.
 
 import numpy as np
 
-from bottomup.claims.claim import Claim, Parts, collect
+from bottomup.claims.claim import BETWEEN_SHARES, Claim, Parts, collect
 from bottomup.claims.curves import between_objectives, information, mean, neighbors, top
 from bottomup.claims.evolution import loss
 from bottomup.claims.tables import Tables
@@ -117,6 +117,7 @@ def causal_mask_forgets_more_when_trained(tables: Tables) -> Parts:
     contradicted_if="models with one target are closer",
     undecided_until=MORE_RUNS,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def mask_parts_more_than_target(tables: Tables) -> Parts:
     def apart(a: str, b: str) -> np.ndarray:
@@ -137,6 +138,7 @@ def mask_parts_more_than_target(tables: Tables) -> Parts:
     contradicted_if="for one of the targets the causal mask keeps it better",
     undecided_until=MORE_RUNS,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def causal_mask_keeps_token_worse(tables: Tables) -> Parts:
     return [

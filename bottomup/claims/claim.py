@@ -6,9 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from bottomup.claims.tables import Tables
+from bottomup.measures.jackknife import ANY, Range
 
 # An effect of less than this share of the published one counts as none.
 MARGIN = 0.05
+
+# The range of a correlation and of a difference of two shares; and that of a share less a half.
+BETWEEN_SHARES, LESS_A_HALF = Range(-1, 1), Range(-0.5, 0.5)
 
 Parts = list[np.ndarray]  # the values that must be above the margin, each with its draws
 
@@ -32,6 +36,7 @@ class Claim:
     published: the statistic on the published curves, or what stands in for it.
     published_as: what it is, one of `PUBLISHED_AS`.
     differs: where the statistic is narrower or wider than the sentence; empty where it is neither.
+    within: the range of the statistic, where its interval ends.
     curves: the curves that the claim is about, each named by what tells it from others: its figure,
         panel or series, or several of these.
     """
@@ -53,6 +58,7 @@ class Claim:
     of_training: bool = True
     where: Callable[[Tables], Parts] | None = None
     where_size: float | None = None
+    within: Range = ANY
     curves: tuple[tuple[str, ...], ...] = ()
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims import NotMeasuredError
-from bottomup.claims.claim import Claim, Parts, collect
+from bottomup.claims.claim import BETWEEN_SHARES, Claim, Parts, collect
 from bottomup.claims.curves import (
     Curve,
     between_layers,
@@ -311,6 +311,7 @@ def seeds_closer(tables: Tables, same_seed: bool) -> Parts:
     across_seeds=True,
     of_training=False,
     curves=(("distance_between_tasks", "definition"),),
+    within=BETWEEN_SHARES,
 )
 def seeds_closer_than_objectives(tables: Tables) -> Parts:
     return seeds_closer(tables, same_seed=True)
@@ -331,6 +332,7 @@ def seeds_closer_than_objectives(tables: Tables) -> Parts:
     undecided_until=MORE_SEEDS,
     across_seeds=True,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def seeds_closer_without_shared_weights(tables: Tables) -> Parts:
     return seeds_closer(tables, same_seed=False)
@@ -347,6 +349,7 @@ def seeds_closer_without_shared_weights(tables: Tables) -> Parts:
     curves=tuple(
         ("distance_between_tasks", "definition", pair) for pair in ("mt-mlm", "lm-mt", "lm-mlm")
     ),
+    within=BETWEEN_SHARES,
 )
 def mt_and_mlm_closest(tables: Tables) -> Parts:
     together = mean(between_objectives(tables, "mt", "mlm"))
@@ -386,6 +389,7 @@ def mt_changes_less_and_less(tables: Tables) -> Parts:
     one_of=True,
     undecided_until=MORE_SEEDS,
     curves=(("distance_between_layers", "definition", "lm"),),
+    within=BETWEEN_SHARES,
 )
 def lm_change_not_monotonic(tables: Tables) -> Parts:
     return [*over_two_steps(between_layers(tables, "lm"))]
@@ -402,6 +406,7 @@ def lm_change_not_monotonic(tables: Tables) -> Parts:
     one_of=True,
     undecided_until=LONGER_MLM,
     curves=(("distance_between_layers", "definition", "mlm"),),
+    within=BETWEEN_SHARES,
 )
 def mlm_change_not_monotonic(tables: Tables) -> Parts:
     return [*over_two_steps(between_layers(tables, "mlm"))]
@@ -670,6 +675,7 @@ def kept(tables: Tables, property: str) -> dict[str, np.ndarray]:
     contradicted_if="MT or LM has more neighbors with the same token",
     undecided_until=LONGER_MLM,
     curves=(("token", "mlm"),),
+    within=BETWEEN_SHARES,
 )
 def mlm_keeps_token_best(tables: Tables) -> Parts:
     shares = kept(tables, "token")
@@ -687,6 +693,7 @@ def mlm_keeps_token_best(tables: Tables) -> Parts:
     contradicted_if="LM has more neighbors with the same token than MT or MLM",
     undecided_until=MORE_TEXT,
     curves=(("token", "lm"),),
+    within=BETWEEN_SHARES,
 )
 def lm_keeps_token_worst(tables: Tables) -> Parts:
     shares = kept(tables, "token")
@@ -720,6 +727,7 @@ def mt_keeps_position_best(tables: Tables) -> Parts:
     contradicted_if="the left token gains or the right token loses importance",
     undecided_until=MORE_TEXT,
     curves=(("left_token", "lm"), ("right_token", "lm")),
+    within=BETWEEN_SHARES,
 )
 def lm_left_fades_right_forms(tables: Tables) -> Parts:
     left, right = (neighbors(tables, "lm", f"{side}_token") for side in ("left", "right"))
@@ -739,6 +747,7 @@ def lm_left_fades_right_forms(tables: Tables) -> Parts:
     contradicted_if="it falls after the first layer, or goes on rising to the last",
     undecided_until=LONGER_MLM,
     curves=(("left_token", "mlm"), ("right_token", "mlm")),
+    within=BETWEEN_SHARES,
 )
 def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Parts:
     def around_peak(side: str) -> Parts:
@@ -762,6 +771,7 @@ def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Parts:
     contradicted_if="it falls to the middle, or goes on rising to the top",
     undecided_until=LONGER_MLM,
     curves=(("ccg", "mlm"),),
+    within=BETWEEN_SHARES,
 )
 def mlm_ccg_rises_then_falls(tables: Tables) -> Parts:
     return rise_and_fall(neighbors(tables, "mlm", "ccg"))
@@ -779,6 +789,7 @@ def mlm_ccg_rises_then_falls(tables: Tables) -> Parts:
     contradicted_if="it falls to the middle, or goes on rising to the top",
     undecided_until=MORE_TEXT,
     curves=(("ccg_left", "lm"),),
+    within=BETWEEN_SHARES,
 )
 def lm_left_ccg_rises_then_falls(tables: Tables) -> Parts:
     return rise_and_fall(neighbors(tables, "lm", "ccg_left"))
@@ -795,6 +806,7 @@ def lm_left_ccg_rises_then_falls(tables: Tables) -> Parts:
     contradicted_if="it falls",
     undecided_until=MORE_TEXT,
     curves=(("ccg_right", "lm"),),
+    within=BETWEEN_SHARES,
 )
 def lm_right_ccg_forms(tables: Tables) -> Parts:
     right = neighbors(tables, "lm", "ccg_right")

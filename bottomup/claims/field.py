@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from bottomup.claims import NotMeasuredError
-from bottomup.claims.claim import Claim, Parts, collect
+from bottomup.claims.claim import BETWEEN_SHARES, LESS_A_HALF, Claim, Parts, collect
 from bottomup.claims.curves import (
     Curve,
     at_steps,
@@ -139,6 +139,7 @@ def on_special(tables: Tables, objective: str, by: str) -> np.ndarray:
     differs="Wider: more than an even share, where BERT has half.",
     contradicted_if="special tokens get less than an even share",
     undecided_until=LONGER,
+    within=BETWEEN_SHARES,
 )
 def mlm_rests_on_special_tokens(tables: Tables) -> Parts:
     return rests_on_special(tables, "mlm")
@@ -218,6 +219,7 @@ def mlm_attends_broadly_below(tables: Tables) -> Parts:
     contradicted_if="training takes sinks away",
     undecided_until=HUNDREDS_OF_MILLIONS,
     of_training=False,  # it already includes the initial models
+    within=BETWEEN_SHARES,
 )
 def lm_has_sinks(tables: Tables) -> Parts:
     trained, untrained = (
@@ -391,6 +393,7 @@ def tagging(tables: Tables, objective: str, metric: str = "accuracy") -> Curve:
     "best layer and the last. Its own models of six layers do best at the embeddings.",
     contradicted_if="the top third is better under one of the objectives",
     undecided_until=DEEPER,
+    within=BETWEEN_SHARES,
 )
 def middle_beats_last(tables: Tables) -> Parts:
     def fall(objective: str) -> np.ndarray:
@@ -412,6 +415,7 @@ def middle_beats_last(tables: Tables) -> Parts:
     "representation, where the paper labels pairs.",
     contradicted_if="relations are found lower than parts of speech",
     undecided_until=f"relation among measures.probes.tasks, and {LONGER}",
+    within=BETWEEN_SHARES,
 )
 def parts_of_speech_before_relations(tables: Tables) -> Parts:
     def expected(task: str) -> np.ndarray:
@@ -479,6 +483,7 @@ def code_length_tells_more(tables: Tables) -> Parts:
     differs="Narrower: parts of speech alone, where the paper has CCG categories, too.",
     contradicted_if="MT's is higher",
     undecided_until=MORE_TEXT,
+    within=BETWEEN_SHARES,
 )
 def lm_teaches_more_syntax(tables: Tables) -> Parts:
     return [mean(tagging(tables, "lm")) - mean(tagging(tables, "mt"))]
@@ -494,6 +499,7 @@ def lm_teaches_more_syntax(tables: Tables) -> Parts:
     differs="Narrower: parts of speech of one language.",
     contradicted_if="denoising's is higher",
     undecided_until=FIVE,
+    within=BETWEEN_SHARES,
 )
 def translation_beats_denoising(tables: Tables) -> Parts:
     return [mean(tagging(tables, "mt")) - mean(tagging(tables, "denoising"))]
@@ -528,6 +534,7 @@ def translations_help_two_stacks_more(tables: Tables) -> Parts:
     differs="Another: a classifier on frozen layers, where the paper fine-tunes.",
     contradicted_if="MLM alone is better",
     undecided_until=SWITCH,
+    within=BETWEEN_SHARES,
 )
 def lm_first_helps_mlm(tables: Tables) -> Parts:
     return [mean(tagging(tables, "lm_then_mlm")) - mean(tagging(tables, "mlm"))]
@@ -603,6 +610,7 @@ def edges(tables: Tables, objective: str) -> Curve:
     contradicted_if="under one of the objectives the untrained model has more",
     undecided_until=MORE_TEXT,
     of_training=False,  # it already includes the initial models
+    within=BETWEEN_SHARES,
 )
 def training_adds_trees(tables: Tables) -> Parts:
     def added(objective: str) -> np.ndarray:
@@ -621,6 +629,7 @@ def training_adds_trees(tables: Tables) -> Parts:
     published=SHARE,
     contradicted_if="it falls to the middle, or goes on rising to the top",
     undecided_until=f"{DEEPER}, and {MORE_TEXT}",
+    within=BETWEEN_SHARES,
 )
 def trees_best_in_the_middle(tables: Tables) -> Parts:
     return rise_and_fall(edges(tables, "mlm"))
@@ -675,6 +684,7 @@ def agreeing(
     differs="Another: a Transformer, where the paper has LSTMs.",
     contradicted_if="verbs agree more often with such nouns between",
     undecided_until=MORE_TEXT,
+    within=BETWEEN_SHARES,
 )
 def attractors_mislead_lm(tables: Tables) -> Parts:
     return [agreeing(tables, "lm", "0") - agreeing(tables, "lm", "1+")]
@@ -690,6 +700,7 @@ def attractors_mislead_lm(tables: Tables) -> Parts:
     differs="Wider: more than half of the verbs, where BERT has nearly all.",
     contradicted_if="the noun between decides more often",
     undecided_until=LONGER,
+    within=LESS_A_HALF,
 )
 def mlm_sees_through_attractors(tables: Tables) -> Parts:
     return [agreeing(tables, "mlm", "1+") - HALF]
@@ -706,6 +717,7 @@ def mlm_sees_through_attractors(tables: Tables) -> Parts:
     differs="Another: clauses of held-out text, where the paper has made-up sentences.",
     contradicted_if="5-grams are better",
     undecided_until=MORE_TEXT,
+    within=BETWEEN_SHARES,
 )
 def lm_beats_ngrams(tables: Tables) -> Parts:
     def of(by: str) -> np.ndarray:
@@ -726,6 +738,7 @@ def lm_beats_ngrams(tables: Tables) -> Parts:
     "where the paper has made-up sentences, and one batch in sixteen for LM.",
     contradicted_if="it is worse at one of them",
     undecided_until=SWITCH,
+    within=BETWEEN_SHARES,
 )
 def both_are_better_than_either(tables: Tables) -> Parts:
     alone = {"mlm": "lm_with_mlm", "lm": "lm_with_mlm_as_lm"}
@@ -941,6 +954,7 @@ def diffusion_changes_less_below(tables: Tables) -> Parts:
     contradicted_if="it is nearer to MLM",
     undecided_until=SWITCH,
     of_training=False,  # LM alone starts from a network with another mask
+    within=BETWEEN_SHARES,
 )
 def mlm_stays_like_lm(tables: Tables) -> Parts:
     to_mlm, to_lm = (between_objectives(tables, "lm_then_mlm", name) for name in ("mlm", "lm"))

@@ -171,8 +171,10 @@ def decided(
     """The sentence holds if its parts do and, where there is evidence, training adds to them. It is
     contradicted if its parts are reversed and training does not add but takes away. If its
     condition is not met, or if nothing tells how far a second run would be, nothing is decided."""
-    own = decide(parts, prior, claim.margin, claim.one_of)
-    more = decide(added, prior, claim.margin) if added else None
+    own = decide(parts, prior, claim.margin, claim.one_of).within(claim.within)
+    more = None
+    if added:
+        more = decide(added, prior, claim.margin).within(claim.within.of_differences)
     holds, absent, contradicted = own.above, own.below, own.below
     towards = smaller = np.ones_like(own.value)
     if more:

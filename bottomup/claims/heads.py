@@ -31,7 +31,7 @@ import pandas as pd
 from scipy.stats import hypergeom
 
 from bottomup.claims import NotMeasuredError
-from bottomup.claims.claim import Claim, Parts, collect
+from bottomup.claims.claim import BETWEEN_SHARES, LESS_A_HALF, Claim, Parts, collect
 from bottomup.claims.curves import (
     bottom,
     functions,
@@ -148,6 +148,7 @@ def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Parts:
     differs="Wider: one head, and half of its attention, where the paper has a few and 80 %.",
     contradicted_if="no head reaches a half",
     undecided_until=MORE_TEXT,
+    within=LESS_A_HALF,
 )
 def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
     confidence = heads(tables, objective, "confidence")
@@ -164,6 +165,7 @@ def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
     differs="Wider: any agreement counts as a reasonable one.",
     contradicted_if="the more relevant a head of a layer, the less confident it is",
     undecided_until=MORE_TEXT,
+    within=BETWEEN_SHARES,
 )
 def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> Parts:
     layers = zip(
@@ -185,6 +187,7 @@ def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> P
     contradicted_if="in the first layer the most relevant head is more confident beside the others "
     "than in other layers",
     undecided_until=LONGER,
+    within=BETWEEN_SHARES,
 )
 def first_layer_is_the_exception(tables: Tables) -> Parts:
     relevance, confidence = heads(tables, "mt", RELEVANCE), heads(tables, "mt", "confidence")
@@ -225,6 +228,7 @@ def of_most_relevant(values: np.ndarray, relevance: np.ndarray) -> np.ndarray:
     differs="Wider: half of the time, where the paper asks 90 %.",
     contradicted_if="for one of the two no head reaches a half",
     undecided_until=MORE_TEXT,
+    within=LESS_A_HALF,
 )
 def positional_heads(tables: Tables, objective: str = "mt") -> Parts:
     table = functions(tables, objective, function="positional")
@@ -271,6 +275,7 @@ def _above_offset(table: Table) -> np.ndarray:
     differs="Wider: any advantage over the offset, where the paper asks a tenth of it.",
     contradicted_if="in one of the directions no head is better than the offset",
     undecided_until=MORE_TEXT,
+    within=BETWEEN_SHARES,
 )
 def subject_heads(tables: Tables, objective: str = "mt") -> Parts:
     directions = ("from",) if objective == "lm" else ("to", "from")
@@ -289,6 +294,7 @@ def subject_heads(tables: Tables, objective: str = "mt") -> Parts:
     differs="Wider: any advantage over the offset, where the paper asks a tenth of it.",
     contradicted_if="in one of the directions no head is better than the offset",
     undecided_until=MORE_TEXT,
+    within=BETWEEN_SHARES,
 )
 def object_heads(tables: Tables, objective: str = "mt") -> Parts:
     directions = ("to",) if objective == "lm" else ("to", "from")
@@ -307,6 +313,7 @@ def object_heads(tables: Tables, objective: str = "mt") -> Parts:
     differs="Wider: any advantage over the offset, in one direction.",
     contradicted_if="in neither direction is a head better than the offset",
     undecided_until=MORE_TEXT,
+    within=BETWEEN_SHARES,
 )
 def adjective_heads(tables: Tables, objective: str = "mt") -> Parts:
     return [tracking(tables, objective, "amod", "to", "from")]
@@ -323,6 +330,7 @@ def adjective_heads(tables: Tables, objective: str = "mt") -> Parts:
     differs="Wider: any advantage over the offset, in one direction.",
     contradicted_if="in neither direction is a head better than the offset",
     undecided_until=MORE_TEXT,
+    within=BETWEEN_SHARES,
 )
 def adverb_heads(tables: Tables, objective: str = "mt") -> Parts:
     return [tracking(tables, objective, "advmod", "to", "from")]
@@ -340,6 +348,7 @@ def adverb_heads(tables: Tables, objective: str = "mt") -> Parts:
     contradicted_if="no head of the first layer points there half of the time, or a head of "
     "another layer does so more often",
     undecided_until=LONGER,
+    within=BETWEEN_SHARES,
 )
 def rare_token_head(tables: Tables, objective: str = "mt") -> Parts:
     [lead] = first_layer_points_to_rare(tables, objective)
@@ -368,6 +377,7 @@ def first_layer_points_to_rare(tables: Tables, objective: str = "mt") -> Parts:
     differs="Wider: any lead counts as much more.",
     contradicted_if="another head of the first layer is more relevant",
     undecided_until=LONGER,
+    within=BETWEEN_SHARES,
 )
 def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     table = functions(tables, "mt", function="two_rarest", layer=1)
@@ -393,6 +403,7 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     contradicted_if="the most relevant head of the first layer points there less than half of the "
     "time",
     undecided_until=LONGER,
+    within=LESS_A_HALF,
 )
 def most_relevant_head_points_to_rare_tokens(tables: Tables) -> Parts:
     relevance = heads(tables, "mt", RELEVANCE)[0]
@@ -417,6 +428,7 @@ def most_relevant_head_points_to_rare_tokens(tables: Tables) -> Parts:
     contradicted_if="with token dropout, too, a head of the first layer points to rare tokens",
     undecided_until=f"studies/token_dropout.yaml, with {LONGER}",
     of_training=False,
+    within=LESS_A_HALF,
 )
 def token_dropout_removes_rare_token_head(tables: Tables) -> Parts:
     [with_dropout] = first_layer_points_to_rare(tables, "mt_noise")
@@ -639,6 +651,7 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
     contradicted_if="a smaller share of the remaining heads has a function",
     undecided_until=MORE_TEXT,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
@@ -658,6 +671,7 @@ def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     contradicted_if="fewer functions are left than with heads kept at random",
     undecided_until=MORE_TEXT,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
@@ -690,6 +704,7 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     contradicted_if="remaining heads lose second functions",
     undecided_until=LONGER,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def heads_take_over_second_function(tables: Tables) -> Parts:
     whole, models = pruned_functions(tables, "mt")
@@ -774,6 +789,7 @@ def lower_longer(tables: Tables, kind: str) -> np.ndarray:
     contradicted_if="heads of the decoder or of cross-attention go first",
     undecided_until=MORE_MODELS,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def encoder_heads_go_first(tables: Tables) -> Parts:
     return [-part for part in longer(tables, "encoder", ("decoder", "cross"))]
@@ -790,6 +806,7 @@ def encoder_heads_go_first(tables: Tables) -> Parts:
     contradicted_if="self-attention heads of the encoder or the decoder stay longer",
     undecided_until=MORE_MODELS,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def cross_attention_heads_go_last(tables: Tables) -> Parts:
     return longer(tables, "cross", ("encoder", "decoder"))
@@ -805,6 +822,7 @@ def cross_attention_heads_go_last(tables: Tables) -> Parts:
     contradicted_if="they are retained more readily in the upper layers",
     undecided_until=MORE_MODELS,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def lower_decoder_keeps_self_attention(tables: Tables) -> Parts:
     return [lower_longer(tables, "decoder")]
@@ -820,6 +838,7 @@ def lower_decoder_keeps_self_attention(tables: Tables) -> Parts:
     contradicted_if="they are retained more readily in the lower layers",
     undecided_until=MORE_MODELS,
     of_training=False,
+    within=BETWEEN_SHARES,
 )
 def upper_decoder_keeps_cross_attention(tables: Tables) -> Parts:
     return [-lower_longer(tables, "cross")]

@@ -8,7 +8,7 @@ correlations or tokens, and only as parts of what is published do their variance
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -17,6 +17,7 @@ from scipy.stats import t as student
 
 from bottomup.claims.tables import NOISE, TEXT, Blocks, degrees_of_freedom
 from bottomup.claims.words import LEVEL
+from bottomup.measures.jackknife import Range
 from bottomup.measures.over_runs import (
     NO_PRIOR,
     Estimates,
@@ -96,6 +97,15 @@ class Decision:
     above: np.ndarray
     below: np.ndarray
     ends: Callable[[], tuple[np.ndarray, np.ndarray]]
+
+    def within(self, known: Range) -> "Decision":
+        """The same, with an interval that ends where the known range of the statistic does."""
+
+        def ends() -> tuple[np.ndarray, np.ndarray]:
+            low, high = self.ends()
+            return np.clip(low, known.low, known.high), np.clip(high, known.low, known.high)
+
+        return replace(self, ends=ends)
 
     @property
     def low(self) -> np.ndarray:

@@ -35,6 +35,11 @@ class Range:
     low: float = -np.inf
     high: float = np.inf
 
+    @property
+    def of_differences(self) -> "Range":
+        """The range of a difference of two such quantities."""
+        return Range(self.low - self.high, self.high - self.low)
+
     def around(self, value: float, half_width: float) -> tuple[float, float]:
         """The interval around `value`, symmetric on a scale on which the range has no end: the
         logit, the logarithm or the value itself. A small interval has this `half_width`. Both ends

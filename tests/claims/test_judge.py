@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from bottomup.claims import NotMeasuredError
+from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.judge import COLUMNS
 from bottomup.claims.looks import Looks
 from bottomup.claims.verdicts import PValues, Sure, corrected
 from bottomup.claims.words import LESS_THAN_BEFORE
+from bottomup.measures.jackknife import Range
 from tests.claims import made_up
 from tests.claims.made_up import NO_CORRELATIONS, NO_SPECIFICATIONS, claim, named, of_seeds
 from tests.claims.test_finding import of, where_large
@@ -337,6 +339,24 @@ def test_no_runs_are_asked_for_that_would_not_decide():
     # (2.13 + 0.86) (6.25 / 16) ** 0.5.
     against = [0.5, -2.0, -4.5]
     assert until(against, against[::-1]) == "16 runs, if the values stay; or a larger model"
+
+
+def test_an_interval_ends_where_its_statistic_does():
+    runs = of_seeds(mt=[-0.9, 0.8, 0.4], untrained=[0.1, -0.2, 0.3])
+    wide, cut = (judged(runs, claim(of("mt"), **data)) for data in ({}, {"within": Range(-1, 1)}))
+    assert wide["ci_low"] < -1 and wide["ci_high"] > 1
+    assert (cut["ci_low"], cut["ci_high"]) == (-1, 1)
+    # What training adds is a difference of two such values.
+    assert wide["added_low"] < -2 and (cut["added_low"], cut["added_high"]) == (-2, 2)
+    assert cut["p_value"] == wide["p_value"]
+
+
+def test_what_was_published_and_measured_is_within_the_range_of_its_statistic():
+    measured = pd.read_csv("docs/verdicts.csv").set_index("claim")["value"]
+    for one in CLAIMS:
+        assert one.within.low < one.published <= one.within.high, one.name
+        value = measured[one.name]
+        assert np.isnan(value) or one.within.low <= value <= one.within.high, one.name
 
 
 def test_a_row_tells_of_a_condition_that_is_not_sure():
