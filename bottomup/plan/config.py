@@ -17,7 +17,7 @@ from bottomup.plan.objective_sections import all_keys, module_of
 from bottomup.plan.study import Study, modules, source_model
 from bottomup.plan.unchecked import section
 
-LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
+LARGEST = 2**63 - 1  # the largest whole number; larger ones overflow somewhere
 # Sections of which a later file may remove an entry, by null.
 REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties", "pruning.controls"]
 
@@ -25,8 +25,10 @@ REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties",
 def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     """The config as a study.
 
-    Raises UserError with a line for every mistake: the key, what was found, what is allowed.
-    Mistakes in its files come first.
+    mistakes: lines about its files, as from `reading.read`.
+
+    Raises UserError with a line for every mistake, those of `mistakes` first: the key, what was
+    found, what is allowed.
     """
     if overflowing := [*_overflowing(config)]:
         raise UserError("\n".join([*mistakes, *overflowing]))
@@ -79,9 +81,9 @@ def _unsigned(value: Any) -> Any:
 
 
 def _plain(config: dict) -> dict:
-    """A config as if it had been written in one file: without the null entries by which a later
-    file removes one, and with numbers instead of their text."""
-    # In JSON all keys are text; what it has no text for was said before.
+    """A config as if it had been written in one file: without the entries that a later file removes
+    by null, and with numbers in place of their text."""
+    # In JSON all keys are text. `reading` has already reported values that JSON does not have.
     config = copy.deepcopy(
         unquoted(Study, json.loads(json.dumps(config, default=str, skipkeys=True)))
     )

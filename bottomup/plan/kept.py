@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 class Kept:
-    """Plain values by name, in a file that can be deleted at any time. One that is damaged counts
-    as empty; where it cannot be written, nothing is kept."""
+    """Plain values by name, in a file that can be deleted at any time. A damaged file counts as
+    empty. If the file cannot be written, nothing is kept."""
 
     def __init__(self, file: Path):
         self.file, self._is_new = file, False

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from bottomup.core.errors import UserError
 
 PAUSE_SECONDS = 0.5
-# Open while the process lives; closing a lock frees it.
+# Descriptors of the locks. They stay open while the process lives, since closing one frees its GPU.
 HELD: list[int] = []
 
 

@@ -28,8 +28,8 @@ def require_none(study: Path) -> None:
 
 
 def require_folders(files: Iterable[str]) -> None:
-    """Raise UserError if a file, or a link that leads to no folder, stands where one of `files` has
-    a folder; as far as it is known before the first wildcard."""
+    """Raise UserError if a file, or a link that leads to no folder, stands where one of `files`, or
+    of `BESIDE`, needs a folder. Folders behind the first wildcard of a path are not checked."""
     prefixes = {os.path.dirname(file.partition("{")[0]) for file in [*BESIDE, *files]}
     for folder in sorted(
         {above for each in prefixes for above in [Path(each), *Path(each).parents]}

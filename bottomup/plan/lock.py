@@ -22,7 +22,8 @@ def locked() -> dict[str, str]:
 
 
 def _pins() -> Iterator[tuple[str, str, str]]:
-    """Each pin of the lock: the distribution, its version, and for which machines."""
+    """Each pin of the lock: the distribution, its version, and the marker of its machines ("" for
+    all)."""
     for line in (ROOT / "envs/requirements.lock").read_text().splitlines():
         if pin := re.match(r"([\w.-]+)==([^\s;\\]+)\s*(?:;([^\\]*))?", line):
             yield normal(pin[1]), pin[2], (pin[3] or "").strip()
@@ -36,7 +37,7 @@ def unlike_the_lock() -> str | None:
         if machines and not Marker(machines).evaluate():
             continue
         actual = installed(name)
-        # As pip has it, 2.13.0+cpu is 2.13.0.
+        # Like pip, let 2.13.0+cpu count as 2.13.0.
         if actual is None or not SpecifierSet(f"=={version}").contains(actual, prereleases=True):
             others.append(f"{name} {actual or 'none'} instead of {version}")
     if not others:

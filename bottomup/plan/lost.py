@@ -1,8 +1,8 @@
 """Results that a kill or a failed job took away, while what was made from them is there.
 
-Snakemake deletes the output of a job before the job starts, and when it fails. It does not miss it
-later if everything made from it is there. If the reason for the job is gone by then, as when an
-edit was taken back, the file would be lost for good.
+Snakemake deletes the output of a job before the job starts, and when the job fails. Later it does
+not make this output again if everything made from it is there. So the file stays missing if the
+reason for the job is gone by then, for example because an edit was taken back.
 """
 
 import json
@@ -20,10 +20,11 @@ def make_again_what_was_lost(study: Path, snakemake: Path = Path(".snakemake")) 
     """Have Snakemake make the lost files of a study again, with what was made from them; a line on
     stderr names one.
 
-    study: its folder, as paths of outputs have it. snakemake: the folder of Snakemake's records.
+    study: the study's folder, as it stands in paths of outputs. snakemake: the folder of
+    Snakemake's records.
 
-    While a Snakemake runs the study, files are missing because they are being made; then nothing
-    is done.
+    It does nothing while a Snakemake runs the study: files are then missing because they are being
+    made.
 
     Raises UserError if Snakemake cannot be told.
     """
@@ -66,10 +67,11 @@ def lost(study: Path, by_output: dict[Path, dict], started: set[Path]) -> set[Pa
     """The files below `study` that Snakemake deleted and that nothing makes it make again: missing,
     and read by a job whose output is there.
 
-    Where their job was killed, it is among those that `started` and did not end. Where it failed,
-    there is no record of it (see `records`). A file that a user deleted, as to save space, has one.
+    If its job was killed, the file is in `started`; if its job failed, it has no record (see
+    `plan.records`). A file that a user deleted, for example to save space, has a record, and is not
+    lost.
 
-    by_output: the records.
+    by_output: the records. started: outputs of jobs that started and did not end.
     """
     # Jobs read tens of thousands of inputs, which are a few hundred files, and all are there.
     inputs = {name for record in by_output.values() for name in record["input"] or []}

@@ -24,5 +24,5 @@ def recorded(folder: Path) -> Iterator[tuple[Path, Path, dict]]:
             name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
             output = base64.urlsafe_b64decode(name).decode()
         except (OSError, ValueError):
-            continue  # Snakemake also ignores a truncated record; or a file of the system, as .nfs1
+            continue  # a truncated record, as Snakemake does, or a file of the system, like .nfs1
         yield file, Path(output), record

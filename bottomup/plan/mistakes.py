@@ -47,7 +47,7 @@ EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
 
 
 def mistaken(config: dict) -> list[str]:
-    """A line for each: the key, what was found, what is allowed."""
+    """A line for each mistake: the key, what was found, what is allowed."""
     return [
         *_names(config),
         *_source_choice(section(config, "corpus")),
@@ -232,7 +232,7 @@ def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[s
     """Check whose heads the runs of an objective start with."""
     own = section(options, "heads_from")
     if not own or problems(settings.HeadsFrom, own):
-        return  # said elsewhere
+        return  # `_objective_choices` reports it
     if name in modules("objectives"):
         yield (
             f"{path}: found one; allowed: null, since figures and claims take what is called like "
@@ -309,7 +309,7 @@ def _shape_choices(path: str, shape: dict, occurrences: float) -> Iterator[str]:
 
 
 def _too_large(path: str, training: dict, shape: dict) -> Iterator[str]:
-    """Check what an update takes of memory."""
+    """Check the memory that an update takes."""
     if problems(Model, shape):
         return
     at = partial(number, training)
@@ -370,7 +370,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
         path = f"pruning.penalties.{name}"
         module = module_of(name, section(chosen, name))
         if name in checkpoints or not (trained or checkpoints):
-            continue  # its heads and its objective are known only once it is there
+            continue  # a checkpoint's heads and objective are known only once it is opened
         if name not in trained:
             known = nearest(name, [*trained, *checkpoints])
             yield f"{path}: unknown key; {known}; null removes the sweep of what is not trained"
@@ -480,7 +480,7 @@ def _asked_in_vain(config: dict) -> Iterator[str]:
 
 
 def _source_language(config: dict) -> list[str]:
-    """The language of the text, without its region; none if it is no text."""
+    """The language of the corpus, without its region, in a list; empty if the config names none."""
     first = list_of(section(config, "corpus"), "languages")[:1]
     return [base(language) for language in first if isinstance(language, str)]
 
@@ -522,7 +522,8 @@ def _pictures(config: dict) -> Iterator[str]:
 
 
 def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
-    """Check the steps; an update reads at most a batch, so a budget has at least that many."""
+    """Check the steps. An update reads at most one batch, so a run has at least as many updates as
+    its budget has batches."""
     steps = section(config, "training_steps")
     for name in steps:
         path = f"training_steps.{name}"

@@ -1,8 +1,8 @@
-"""A job runs as it was planned, also where another Snakemake runs it, as on a node of a cluster.
+"""Checks that a job runs as it was planned, also if a second Snakemake runs it on a cluster's node.
 
-That Snakemake plans the job anew, by the config, code and packages that it finds by then, and gives
-its program this plan. What is recorded is the plan of the first. So the first writes down the slice
-of each job, and whichever runs the job compares.
+The second Snakemake plans the job again, from the config, code and packages that it finds, and
+gives this plan to the program. But it is the first whose plan is recorded. So the first writes down
+the slice of each job, and the one that runs the job compares.
 """
 
 import hashlib

@@ -48,7 +48,8 @@ def all_keys(objective: str) -> type[BaseModel]:
 
 
 def module_of(name: str, section: dict) -> str:
-    """The module that an objective's section is about; its name if the section is wrong."""
+    """The module that an objective's section names; the objective's own name if it names none, or
+    is wrong."""
     module = section.get("objective")
     return module if module and isinstance(module, str) else name
 

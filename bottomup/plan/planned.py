@@ -3,10 +3,10 @@
 Between a plan and its jobs lie minutes or days, and on a cluster another machine. A file may be
 edited meanwhile, a branch switched and back, a package installed. What ran would then be recorded,
 and kept in `trained/`, as what was planned. So the modules of the project, and others that are no
-part of an installed package, are read by the importer below, which knows what it read. It reads no
-bytecode, which Python compares with its source by size and second alone.
+part of an installed package, are read by the importer below, which notes what it read. It reads no
+bytecode: Python compares only size and second of its source, and so may miss an edit.
 
-A program imports this module first: it begins to watch as it is imported.
+A program imports this module first, since it watches all imports after its own.
 """
 
 import json
@@ -29,7 +29,7 @@ _is_strict = False
 
 
 class _Loader(SourceFileLoader):
-    """Compiles a module from its source, and keeps in mind which that was."""
+    """Compiles a module from its source, and notes the digests of that source."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
@@ -53,8 +53,11 @@ class _Finder:
 
 
 def _watch(arguments: list[str]) -> None:
-    """Keep in mind what is imported, if the arguments of a program have a plan; a process that
-    another one started for itself is refused what is not as planned at once."""
+    """Note what is imported from now on, if the arguments of a program hold a plan.
+
+    In a process that another one started by `multiprocessing`, an import of what was not planned
+    fails at once.
+    """
     global _is_strict
     try:
         settings = json.loads(arguments[arguments.index("--settings") + 1])
@@ -97,18 +100,18 @@ def _is_file(name: str) -> bool:
 
 
 def _take_imported() -> None:
-    """Take what others than the importer have read: it is that which is there now, unless it was
-    edited in the hundredths of a second before this module was imported."""
+    """Note the modules that were imported before this one, as their files are now. That is what was
+    read, unless a file was edited in the hundredths of a second since then."""
     folder = os.getcwd()
     for module in [*sys.modules.values()]:
         file = os.path.join(folder, getattr(module, "__file__", None) or "")
-        # torch says of modules that it makes by itself that they are in files of no folder.
+        # Modules that torch makes while it runs have the name of a file, without a folder.
         if is_own(file) and (path := Path(file)).is_file() and key_of(path) not in _read:
             _take(path, path.read_bytes())
 
 
 def _require_script() -> None:
-    """Raise UserError if the program that runs was compiled from something else than was taken."""
+    """Raise UserError if the running program was compiled from another source than its file has."""
     frame: FrameType | None = sys._getframe()
     while frame and frame.f_code.co_name != "<module>":
         frame = frame.f_back
@@ -116,7 +119,7 @@ def _require_script() -> None:
         path = Path(frame.f_code.co_filename).absolute()
         source = path.read_bytes()
         _take(path, source)
-        # What ran has no bytes any more, but two equal sources give equal code.
+        # Python does not keep the source that it compiled, but equal sources give equal code.
         if compile(source, path, "exec", dont_inherit=True) != frame.f_code:
             raise UserError(f"{key_of(path)} was edited as this job started; {AGAIN}")
 

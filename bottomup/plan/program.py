@@ -16,7 +16,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.schema import problems, validated
 from bottomup.plan.leases import lease
 
-WARNING = "warning: "  # before a line that is to be seen
+WARNING = "warning: "  # the beginning of a line that the terminal shows
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -57,8 +57,8 @@ def run(
     parser: argparse.ArgumentParser,
     model: type[BaseModel] | None = None,
 ) -> None:
-    """Call `main` on the command line's arguments, with `settings` as a `model` and `code`
-    separate.
+    """Call `main` on the command line's arguments: `settings`, checked as a `model` if there is
+    one, without `code`, which is an argument of its own.
 
     A user's mistake ends in one line and status 1, and so do a disk that cannot be written, and
     code or packages that are not those of the plan; wrong settings end in one line each.
@@ -78,7 +78,7 @@ def run(
                 raise UserError("--settings: " + "; ".join(lines))
             arguments.settings = validated(model, arguments.settings)
         running.follow()
-        if arguments.code is not None:  # from a rule; who calls it by hand has just typed it
+        if arguments.code is not None:  # from a rule; by hand, a user has just typed the arguments
             _tell(given)
         if isinstance(arguments.code, dict):
             planned.require(arguments.code)

@@ -3,9 +3,9 @@
 The time of a job is estimated from the benchmarks of similar jobs of the study; before there are
 any, from its time in the default study on one core, scaled by the size of this study.
 
-Which jobs run and which are done is told by the events that Snakemake logs. No event has the plan
-and what waits for what, so that comes from Snakemake's graph of jobs; so it is no logger plugin,
-which sees events alone and would have to be asked for.
+The events that Snakemake logs tell which jobs run and which are done. No event tells the plan, and
+which job waits for which; these come from Snakemake's graph of jobs. So this is no logger plugin: a
+plugin sees events alone, and a user would have to ask for it.
 """
 
 import logging
@@ -36,9 +36,9 @@ WARNED = re.compile(rf"[\d:]+ ({WARNING}.*)")
 TERMINAL_SECONDS, LOG_SECONDS = 5, 60  # between two lines
 NAMED = 3  # running jobs
 SHOWN = "shown"  # marks a record that ./study prints
-OVERDUE = 0.1  # of its time so far: what an overdue job is expected to take still
-START_UP = 2  # seconds of any job
-# Seconds of a job in the default study, on its own core; tables have theirs by themselves.
+OVERDUE = 0.1  # share of its time so far that an overdue job is expected to take still
+START_UP = 2  # seconds that any job takes to start
+# Seconds of a job in the default study, on its own core; each table declares its own.
 SECONDS = {
     "align_words": 20,
     "annotate_words": 11,
@@ -52,8 +52,8 @@ OPERATIONS_A_SECOND = 8e10  # of a training on its own core: 5e10 to 11e10
 
 
 class Job(NamedTuple):
-    """A job: its rule and wildcards, as in the name of its benchmark; its estimate; and the names
-    of the jobs that it waits for."""
+    """A job. name: its rule and wildcards, as in the name of its benchmark. seconds: the estimate.
+    after: the names of the jobs that it waits for."""
 
     name: str
     seconds: float
@@ -92,8 +92,9 @@ def seconds_in(benchmark: Path) -> float | None:
 
 
 def expected(jobs: dict[str, Job], took: dict[str, float]) -> dict[str, float]:
-    """Seconds by job: its own, or the mean over the jobs of its rule whose names share the longest
-    beginning with its name; if there are none, the guess, scaled by the pace of measured jobs.
+    """The seconds that each job takes: those in `took`, or the mean over the jobs of its rule in
+    `took` whose names share the longest beginning with its own. If there are none, its estimate,
+    scaled by how measured jobs compare with theirs.
     """
     known = [(took[name], job.seconds) for name, job in jobs.items() if name in took]
     pace = sum(seconds for seconds, _ in known) / sum(guess for _, guess in known) if known else 1
@@ -108,7 +109,8 @@ def expected(jobs: dict[str, Job], took: dict[str, float]) -> dict[str, float]:
 
 
 def _mean_of_like(name: str, others: list[str], took: dict[str, float]) -> float:
-    """0 where there are no others."""
+    """The mean time of the others whose names share the longest beginning with this one; 0 if there
+    are none."""
     alike = {other: _same_beginning(f"{name}.", f"{other}.") for other in others}
     most = max(alike.values(), default=0)
     like = [took[other] for other, n in alike.items() if n == most]
@@ -116,7 +118,7 @@ def _mean_of_like(name: str, others: list[str], took: dict[str, float]) -> float
 
 
 def _same_beginning(one: str, other: str) -> int:
-    """Characters."""
+    """The number of characters that both begin with."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -168,8 +170,10 @@ def line(
 
 
 class Watch(logging.Handler):
-    """Which jobs run, since when by the monotonic clock, and which are done, from what Snakemake
-    logs of them; by its numbers for jobs."""
+    """Reads in Snakemake's log which jobs run and which are done, by Snakemake's numbers of jobs.
+
+    began: when each running job began, in seconds of the monotonic clock.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -178,7 +182,7 @@ class Watch(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take note of a record."""
-        fields = vars(record)  # with what Snakemake adds
+        fields = vars(record)  # Snakemake adds fields
         event = fields.get("event")
         if event == LogEvent.JOB_INFO:
             self.began[fields["jobid"]] = time.monotonic()

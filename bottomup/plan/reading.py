@@ -29,7 +29,7 @@ KINDS = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
 OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 MOST_VALUES = 100_000
 ALL_SIZES = 10**12  # bytes, as in profiles/default
-# Options of Snakemake with which its records say what was not, and what they would do.
+# Options that make Snakemake's records wrong, and what each would do.
 MISLEADING = {
     "--keep-incomplete": "what a failed job has written would count as whole",
     "--ignore-incomplete": "what a killed job has written would count as whole",
@@ -71,24 +71,27 @@ def typed(arguments: list[str]) -> argparse.Namespace:
 def understood(arguments: list[str]) -> Iterator[None]:
     """A context in which Snakemake reads these arguments; UserError if it does not understand one.
 
-    It ends with a text where our profile, which it reads on the way, says what is wrong.
+    Snakemake reads our profile on the way. If the profile exits with a text that says what is
+    wrong, this exit is passed on.
     """
     with redirect_stderr(StringIO()) as stderr:
         try:
             yield
-        except SystemExit as error:  # its usage has a thousand lines, the last says what is wrong
+        except SystemExit as error:  # of its thousand lines of usage, the last says what is wrong
             if not error.code or isinstance(error.code, str):
                 raise
             *_, line = [*filter(None, stderr.getvalue().splitlines())]
             what = line.partition("error: ")[2]
             raise UserError(f"{what}; allowed: what snakemake --help says") from error
-        except Exception as error:  # of a value it raises anything, and does not say whose it is
+        except Exception as error:  # for a wrong value, any error, which does not name the option
             what = f"{shlex.join(arguments)}: {' '.join(str(error).split())}"
             raise UserError(f"{what}; allowed: what snakemake --help says") from error
 
 
 def started(workflow: "Workflow", given: argparse.Namespace) -> tuple[dict, list[str]]:
-    """The config of Snakemake's `workflow`, as from `read`; `given` is `typed`.
+    """The config of Snakemake's `workflow`, and lines about mistakes in its files, as from `read`.
+
+    given: the command line, from `typed`.
 
     Raises UserError if the workflow cannot run as it was started.
     """
@@ -118,11 +121,12 @@ def started(workflow: "Workflow", given: argparse.Namespace) -> tuple[dict, list
 
 
 def misleading(workflow: "Workflow", given: argparse.Namespace) -> Iterator[str]:
-    """A line for each option with which a result, now or at a later start, counts as made from
-    what it was not made from; `given` is `typed`.
+    """A line for each given option that makes Snakemake's records wrong, now or at a later start.
 
-    A Snakemake that another one started for one job has some of them for good reason. While a
-    workflow is read, its settings for planning and running are not there yet.
+    given: the command line, from `typed`.
+
+    There are no lines for a Snakemake that another one started for one job, which needs some of
+    these options. Settings for planning and running are None while a workflow is read.
     """
     if not workflow.is_main_process:
         return
@@ -168,7 +172,7 @@ def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:
 def _with_null(value: Any) -> Any:
     """A value of the command line, in which Snakemake leaves a nested null as text, quoted or not.
 
-    A word "null" can so be asked for in a file only.
+    So only a file can ask for the word "null".
     """
     if isinstance(value, dict):
         return {key: _with_null(of_key) for key, of_key in value.items()}

@@ -1,17 +1,16 @@
-"""What Snakemake records of a job is what was, and what it compares is what counts.
+"""Makes Snakemake record what a job really read, and compare all that its result depends on.
 
 By itself, Snakemake (9.27)
 
 - compares the content of an input only if its time is newer than the output's;
 - compares inputs as a set, whatever their order and names;
-- records today's settings for a job that failed, and deletes its output: where something older was
-  made from that output, nothing is planned from then on;
+- records the current settings for a job that failed, and deletes its output: if something older was
+  made from that output, it then plans nothing;
 - does not see that an input was written while a job read it, nor that another Snakemake, on a node
   of a cluster, runs a job by a plan of its own.
 
-Nothing in its settings or plugins changes this, so the methods that decide it are replaced here,
-and everything else is left to them. tests/plan/test_records.py fails if they decide it no
-longer.
+No setting or plugin changes this. So this module replaces the methods that decide it, and calls the
+old ones for the rest. tests/plan/test_records.py fails if Snakemake decides it elsewhere.
 """
 
 import hashlib
@@ -50,7 +49,8 @@ _open_records = FilePersistence.__init__
 
 
 def _open(persistence: FilePersistence, *arguments, dag=None, **options) -> None:
-    """Open the records, unless they would not say what was: all settings are there now."""
+    """Open the records, or exit if an option would make them wrong. By now Snakemake has all its
+    settings."""
     if lines := [*misleading(dag.workflow, typed(sys.argv[1:]))]:
         sys.exit("\n".join(["error: the study cannot start:", *lines]))
     _open_records(persistence, *arguments, dag=dag, **options)
@@ -73,9 +73,9 @@ def write_plan(jobs: Iterable[Job]) -> None:
 
 
 def ordered(inputs) -> dict[str, str]:
-    """By name, a digest of the paths that stand under it, in their order.
+    """For each name of inputs, a digest of its paths in their order.
 
-    A digest, since paths by the hundred would be longer than all other settings.
+    It is a digest, since hundreds of paths would be longer than all other settings.
     """
     named = dict(inputs.items()) or {"files": inputs}
     lists = {name: [some] if isinstance(some, str) else some for name, some in named.items()}
@@ -90,9 +90,9 @@ _set_of_inputs_changed = PersistenceBase._input_changed
 
 
 def _input_changed(persistence: PersistenceBase, job: Job, file=None) -> bool:
-    """Whether `file` was made from other inputs, or from inputs with another content.
+    """Whether `file` was made from another set of inputs.
 
-    For these Snakemake has a reason of its own, `Updated input files`.
+    Inputs whose content changed are added to a reason that Snakemake has, `Updated input files`.
     """
     recorded = persistence.metadata(file).input_checksums or {}
     others = [path for path in job.input if recorded.get(str(path)) != _now(persistence, path)]
@@ -103,7 +103,7 @@ def _input_changed(persistence: PersistenceBase, job: Job, file=None) -> bool:
 
 
 def _now(persistence: PersistenceBase, path: _IOFile) -> str | None:
-    """The checksum of an input; of one that is missing, that which it was made with."""
+    """The checksum of an input; if it is missing, the checksum recorded when it was made."""
     if checksum := _as_recorded(path):
         return checksum
     record = persistence.metadata(path)
@@ -111,6 +111,7 @@ def _now(persistence: PersistenceBase, path: _IOFile) -> str | None:
 
 
 def _as_recorded(path: str) -> str | None:
+    """The checksum of a file in the form of the records; None if it cannot be read."""
     digest = contents.digest(path)
     return digest and f"{ALGORITHM}:{digest}"
 
@@ -119,7 +120,7 @@ _checksum_by_snakemake = _IOFile.checksum
 
 
 async def _checksum(file: _IOFile, threshold=None, force=False, algorithm=None) -> str | None:
-    """The same checksum, from what is known of the file's content."""
+    """Snakemake's checksum of a file, but from `contents`, which computes each once."""
     if file.is_storage or algorithm not in (None, ALGORITHM):
         return await _checksum_by_snakemake(file, threshold, force, algorithm)
     return _as_recorded(file)
@@ -129,20 +130,21 @@ _write = FilePersistence._write_record
 
 
 def _write_record(persistence: FilePersistence, key: str, record) -> None:
-    """Record, beside the checksums of its inputs, that of an output: if it is missing later, it is
-    known whether what was made from it was made from this."""
+    """Record the checksum of an output beside those of its inputs. If the output is missing later,
+    this tells whether other files were made from this version of it."""
     if checksum := _as_recorded(key):
         record.input_checksums = dict(record.input_checksums or {}) | {key: checksum}
     _write(persistence, key, record)
 
 
 _start = PersistenceBase.started
-# By job and input, what the system says of its bytes, and their digest, if known.
+# For each job and input, the input's stamp (`contents.stamp`) and, if known, its digest.
 _stamps: dict[Job, dict[str, tuple[list[int] | None, str | None]]] = {}
 
 
 def _started(persistence: PersistenceBase, job: Job, external_jobid: str | None = None) -> None:
-    """Keep what the inputs of a job were as it started, but for those that its group makes."""
+    """Note the stamps of a job's inputs as it starts, except of those that its group still has to
+    make."""
     dag = persistence.dag
     unmade = {
         str(path)
@@ -159,10 +161,10 @@ _prepare_by_snakemake = Job.prepare
 
 
 async def _prepare(job: Job) -> None:
-    """Prepare a job, unless it is not the one that was planned."""
+    """Prepare a job, or fail it if it is not as it was planned."""
     now = slice_of(job)
     if now and (line := nodes.unlike_its_plan(str(job.output[0]), now)):
-        for log in map(Path, job.log):  # from which the first Snakemake says why a job failed
+        for log in map(Path, job.log):  # the first Snakemake reads them to say why a job failed
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text(f"error: {line}\n")
         raise WorkflowError(line, rule=job.rule)
@@ -170,12 +172,12 @@ async def _prepare(job: Job) -> None:
 
 
 _end = Job.postprocess
-REASONS: dict[str, str] = {}  # by log, why a job failed whose program did not
+REASONS: dict[str, str] = {}  # by log, why a job failed although its program did not
 
 
 async def _postprocess(job: Job, *arguments, error: bool = False, **options) -> None:
-    """End a job; it has failed if its inputs are not those it was planned with, and a job that has
-    failed leaves no record."""
+    """End a job. It fails if its inputs changed since it started or was planned. A failed job
+    leaves no record."""
     stamps = _stamps.pop(job, {})
     try:
         if not error and (line := next(_changed(job, stamps), None)):
@@ -189,8 +191,7 @@ async def _postprocess(job: Job, *arguments, error: bool = False, **options) -> 
 
 
 def _changed(job: Job, stamps: dict) -> Iterator[str]:
-    """A line for each input that was not the same from the plan, or from the job's start, to its
-    end."""
+    """A line for each input that changed while the job ran, or since the study was planned."""
     for path, (before, known) in stamps.items():
         if before and not _is_same(path, before, known):
             yield f"{path} was written or replaced while a job read it; run again"
@@ -202,8 +203,11 @@ def _changed(job: Job, stamps: dict) -> Iterator[str]:
 
 
 def _is_same(path: str, before: list[int], known: str | None) -> bool:
-    """Whether a file was not written since it had this stamp and digest; a backup by hard links, or
-    new permissions, change no more of the stamp than its last number."""
+    """Whether a file was not written since it had this stamp and digest.
+
+    A backup by hard links, or new permissions, change only the last number of the stamp; then the
+    digest decides.
+    """
     now = contents.stamp(path)
     if now is None or now[:-1] != before[:-1]:
         return False

@@ -53,7 +53,7 @@ def _sections(
         for name, field in keys(model).items()
     }
     inner = {name: of for name, (field, _) in own.items() if (of := section(field.annotation))}
-    # One that may be null has both, a row and a table.
+    # A section that may be null has a row as well as a table.
     rows = [
         _row(name, *own[name]) for name in own if inner.get(name) is not own[name][0].annotation
     ]

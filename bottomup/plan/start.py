@@ -28,17 +28,20 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 TERMINAL = "terminal"  # the plugin by which Snakemake prints
 MODULE = f"{logger_plugin_module_prefix}{TERMINAL}"
-# Where Snakemake would not run jobs, and speaks by its own lines.
+# Modes in which Snakemake runs no jobs, and prints its own lines.
 SPEAKS = ("dryrun", "touch", "unlock", "delete_all_output", "delete_temp_output", "archive")
 
-_typed: list[str] = []  # the command, where it was ./study
+_typed: list[str] = []  # the command, if it was ./study
 _folders: list[Path] = []
 
 
 def require_none_at_work(study: Path, given: Namespace) -> None:
-    """Raise UserError if what was `typed` deletes results of a study that runs, or in which a link
-    leads elsewhere: Snakemake tells nobody that it starts to. Nor is a report written through a
-    link."""
+    """Raise UserError if the command would delete results of a study that is running, or that holds
+    a link to elsewhere; or if it would write a report through a link.
+
+    given: the command, from `reading.typed`. It is checked here, since Snakemake calls no hook
+    before it deletes.
+    """
     if given.report and (report := Path(given.report)).is_symlink():
         raise UserError(
             f"{report} is a link to {report.readlink()}, which would be written over; delete the "
@@ -107,9 +110,10 @@ def config_file(name: str) -> Path:
 
 
 def parsed(arguments: list[str]) -> tuple[Namespace, object]:
-    """What Snakemake understands, with our lines where jobs are run, and its parser.
+    """Snakemake's arguments, parsed, with our plugin for the terminal if jobs will run; and the
+    parser.
 
-    Raises UserError if it does not understand something.
+    Raises UserError if Snakemake does not understand something.
     """
     with understood(arguments):
         parser, known = parse_args(arguments)
@@ -139,7 +143,7 @@ def require_config_files(arguments: list[str]) -> None:
 
 
 def require_cache() -> None:
-    """Exit in one line if Snakemake cannot write where it will, whatever is asked of it."""
+    """Exit in one line if Snakemake cannot write to its cache, as it does at every start."""
     folder = Path(get_appdirs().user_cache_dir, "snakemake/source-cache")
     try:
         folder.mkdir(parents=True, exist_ok=True)

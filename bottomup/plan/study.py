@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bottomup.corpus.sources import SourceOptions
     from bottomup.objectives import Objective
 
-WITH_TARGET = ("target", "both")  # what an objective predicts that needs the target side
+WITH_TARGET = ("target", "both")  # an objective that predicts one of these needs the target side
 
 
 def modules(room: str) -> list[str]:
@@ -86,7 +86,7 @@ else:
     Measures = create_model(
         "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
     )
-# Tables that a study may choose or leave out: these, and what pruning says of its gates.
+# Tables that a study may choose or leave out: those of `tables`, and `gates`, which pruning writes.
 TABLE_NAMES = (*tables(), "gates")
 ENGLISH = "en_"  # the start of the names of spaCy's English pipelines
 # What may be known of a word, as in `measures.probes.tasks`, and its name in messages.
@@ -164,8 +164,8 @@ class Study(Section):
         return ["tag", "relation", *(["ccg"] if categories else [])]
 
     def left_out(self) -> list[str]:
-        """The tables that are not made: those that the config leaves out or does not name, and what
-        annotation is missing for."""
+        """The tables that are not made: those that the config leaves out or does not name, and
+        those whose annotation is missing."""
         known = set(self.measures.probes.tasks) & set(self.known_of_words())
         return [*self._not_asked(), *([] if known else ["probes"]), *self._unannotated()]
 
@@ -237,7 +237,8 @@ class Study(Section):
         return Trunk(trunk=self.objective_trunk(objective), **of_trunk)
 
     def own_shape(self, objective: str) -> dict:
-        """In what the shape of an objective's model is not that of the section `model`."""
+        """The keys and values in which the shape of an objective's model differs from the section
+        `model`."""
         own = self.objective_shape(objective).model_dump()
         return {name: of for name, of in own.items() if of != getattr(self.model, name, None)}
 
@@ -256,7 +257,8 @@ class Study(Section):
         return validated(settings.HeadsFrom, own) if own else None
 
     def tokens_read(self, objective: str, budget: int) -> int:
-        """About how many source tokens an objective reads for a budget; the text says exactly."""
+        """About how many source tokens an objective reads for a budget (see `training.budget`); the
+        exact number depends on the text."""
         options = self.objective_options(objective)
         if self.equal == "predictions":
             return round(budget / options.predictions_a_token)

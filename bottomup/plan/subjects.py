@@ -37,7 +37,7 @@ class Subjects:
         self.compared: list[str] = [
             name for name in self.objectives if not study.objective_options(name).variant
         ]
-        # Variants also count, each for its own question.
+        # The compared objectives, with their variants for one question.
         self.by_mask: list[str] = self.compared + self.variants(Question.MASK)
         self.by_noise: list[str] = self.compared + self.variants(Question.TOKEN_DROPOUT)
         # Models from elsewhere, each followed by its untrained twin.
@@ -60,7 +60,8 @@ class Subjects:
         return self.study.occurrences.unit == "word"
 
     def predicts_tokens(self, objective: str) -> bool:
-        """Whether what an objective predicts, if anything, are tokens, and no classes of them."""
+        """Whether an objective predicts tokens, not classes of them; also True if it predicts
+        nothing."""
         return self.study.objective_options(objective).n_classes is None
 
     def of_both_sides(self, objective: str) -> bool:
@@ -73,7 +74,7 @@ class Subjects:
         return options.causal and not options.backward
 
     def from_end(self, objective: str) -> bool:
-        """Whether a model reads from the end, alone or besides."""
+        """Whether a model reads from the end, alone or as well as from the start."""
         options = self.study.objective_options(names.whole(objective))
         return options.backward or options.both_ways
 
@@ -99,9 +100,11 @@ class Subjects:
         return [name for name in self.compared if self.target(name) == self.target(variant)]
 
     def initial(self, model: str) -> str | None:
-        """The untrained model that a model starts from (itself, if untrained), None if the study
-        has none: a checkpoint's twin, or the first objective without training whose encoder is the
-        same."""
+        """The untrained model that a model starts from; None if the study has none.
+
+        For a checkpoint it is the twin; for an objective, the first one without training that has
+        the same encoder; for an untrained model, itself.
+        """
         if model in self.checkpoints:
             return model.removesuffix(TWIN) + TWIN
         if model not in self.trained:
@@ -110,7 +113,7 @@ class Subjects:
             return None  # it starts with heads that were trained
 
         def encoder(name: str) -> tuple[dict, bool, bool]:
-            # What is dropped out in training is there at its start.
+            # Dropout does not change the weights that training starts from.
             dropout = {"dropout", "attention_dropout"}
             shape = self.study.objective_shape(name).model_dump(exclude=dropout)
             options = self.study.objective_options(name)
@@ -120,8 +123,8 @@ class Subjects:
         return next((name for name in untrained if encoder(name) == encoder(model)), None)
 
     def same_training(self, name: str) -> str | None:
-        """The first objective before this one that trains the same runs, as where they are looked
-        at in another way; None of halves and of what is not trained."""
+        """The first objective before this one that trains the same runs: the two differ only in how
+        the runs are measured. None if there is none, for halves, and for what is not trained."""
         study = self.study
 
         def trained_by(other: str) -> tuple:
@@ -138,8 +141,8 @@ class Subjects:
         return None
 
     def places(self) -> dict[str, int]:
-        """The place among the models that have no look of their own: objectives, then checkpoints,
-        as the study has them."""
+        """The number of each model that figures have no fixed color for, among these: objectives,
+        then checkpoints, in the study's order."""
         every = [*self.study.objectives, *self.study.checkpoints]
         others = [name for name in every if name not in WITH_A_LOOK]
         return {name: place for place, name in enumerate(others)}
@@ -159,8 +162,8 @@ class Subjects:
         return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
 
     def seeds(self, objective: str) -> list[int]:
-        """The seeds of an objective, on the whole text or a half, to its end or to a step. Halves
-        have those of the first look: no claim hangs on them."""
+        """The seeds of an objective, also of one at a step or on half of the text. Halves have only
+        the seeds of the first look, since no claim rests on them."""
         if objective in self.checkpoints:
             return [0]
         seeds = self.study.objective_seeds(names.whole(objective))
@@ -199,8 +202,9 @@ class Subjects:
         ]
 
     def stitched_into(self, objective: str) -> list[str]:
-        """The runs whose states an objective's first run goes on from: the first of each other one
-        that is compared, has heads and does not read from the end, and its own second."""
+        """The runs whose states are stitched into an objective's first run: its own second run, and
+        the first run of each other compared objective that has heads and does not read from the
+        end."""
         forward = [name for name in self.attending(self.compared) if not self.from_end(name)]
         others = [name for name in forward if name != objective]
         return self.first_runs(others) + self.runs([objective])[1:2]
@@ -246,8 +250,8 @@ class Subjects:
                 yield names.run(name, seed), names.run(objective, seed)
 
     def steps_and_natives(self) -> Iterator[tuple[str, str]]:
-        """Each run at a step of an objective that is made of others, with the run of one of these
-        alone at its end, of the same seed and shape."""
+        """Each run at a step of an objective that is made of others, with the finished run of each
+        of these alone that has the same seed and shape."""
         for name in self.steps:
             objective, _ = names.objective_and_step(name)
             for native in self.natives(objective):
@@ -271,8 +275,8 @@ class Subjects:
         return SIDES if predicts in WITH_TARGET else ["source"]
 
     def translates(self, objective: str) -> bool:
-        """Whether a run of this objective writes the target side, and is judged by that; of
-        checkpoints none is."""
+        """Whether a run of this objective writes the target side, so that its translations are
+        measured; False for checkpoints."""
         of_ours = objective not in self.checkpoints
         return of_ours and self.study.objective_options(names.whole(objective)).predicts == "target"
 
@@ -290,7 +294,7 @@ class Subjects:
         ]
 
     def pruned_by_gates(self) -> list[str]:
-        """Those of them that gates pruned."""
+        """The pruned runs whose heads were chosen by gates."""
         every = {name: names.run_attention_and_method(name) for name in self.pruned_runs()}
         return [name for name, (_, _, method) in every.items() if method == "gates"]
 
@@ -312,18 +316,19 @@ class Subjects:
         return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
 
     def checkpoint_files(self, name: str) -> list[str]:
-        """The files of a checkpoint in the user's folder; its config, if there is nothing else."""
+        """The files of a checkpoint in the user's folder, its config always among them; none if it
+        has no folder."""
         if not (folder := self.study.checkpoints[name.removesuffix(TWIN)].folder):
             return []
         paths = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
-        with suppress(OSError, ValueError, LookupError, TypeError):  # what opens it says what
+        with suppress(OSError, ValueError, LookupError, TypeError):  # the job that opens it reports
             named = json.loads((folder / INDEX).read_text())["weight_map"].values()
             paths |= {path for path in map(folder.joinpath, set(named)) if path.is_file()}
         return sorted(map(str, paths | {folder / "config.json"}))
 
     def wildcards(self) -> dict[str, str]:
-        """Patterns for what stands for a wildcard in names of runs, and of pruned ones: exactly
-        what this study has, so that no value of a config is without a rule."""
+        """Patterns of the wildcards in names of runs and of pruned runs. They match exactly what
+        this study has, so that no value of a config is without a rule."""
         objectives = [*self.objectives, *self.halves, *self.steps, *self.checkpoints]
         every = self.pruned_runs() + self.pruned_checkpoints() + self.whole_runs()
         parts = [name.split(".", 2)[1:] for name in every]

@@ -34,7 +34,7 @@ DESCRIBING = {
     },
 }
 OF_ARGUMENTS = {"help", "metavar"}
-KEY = "bottomup.core.settings.key"  # whose values without a keyword are shown, too
+KEY = "bottomup.core.settings.key"  # its positional arguments are only shown, too
 # What only a plan reads, to decide what a job gets; its effect on the job is compared directly.
 PLANNED = "bottomup.tables.Table"
 # Exceptions that end a program, so that their text is only shown, unless a program that catches
@@ -46,7 +46,7 @@ MESSAGES = {
     "builtins.AssertionError",
 }
 ANY = {"builtins.Exception", "builtins.BaseException"}
-# Calls that change nothing and do not go through what they are given.
+# Calls that change nothing and do not iterate over what they are given.
 PURE = {
     f"builtins.{name}"
     for name in ("len", "str", "repr", "round", "abs", "int", "float", "bool", "format", "type")
@@ -126,7 +126,7 @@ class Code:
         return None
 
     def called(self, node: ast.AST | None) -> str | None:
-        """What a call calls."""
+        """The `meaning` of what a call calls; None if that is unknown, or if it is no call."""
         return self.meaning(node.func) if isinstance(node, ast.Call) else None
 
     def logs(self, node: ast.AST) -> bool:
@@ -134,8 +134,8 @@ class Code:
         return self.called(node.value if isinstance(node, ast.Expr) else node) in LOGGING
 
     def effects(self, shown: list[ast.AST]) -> tuple:
-        """What text that is shown does beside being shown: the calls and assignments in it, and
-        what goes through something, which then may have nothing left, or adds a key to it."""
+        """The side effects of text that is shown: calls and assignments in it, iteration over
+        something that then may have nothing left, and look-ups that may add a key."""
         effects: list[object] = []
         for node in shown:
             if isinstance(node, ast.Lambda):  # it is not called here
@@ -147,7 +147,7 @@ class Code:
         return tuple(effects)
 
     def _acts(self, node: ast.AST) -> bool:
-        """Whether an expression may change something: it calls, assigns, goes through something
+        """Whether an expression may change something: it calls, assigns, iterates over something
         (`*a`, `b in a`), or asks a defaultdict of this file for a value."""
         if isinstance(node, COMPUTING):
             return self.called(node) not in PURE
@@ -189,7 +189,7 @@ class Code:
             return f"builtins.{name}"
         value = bound.get(name)
         if isinstance(value, ast.Call):
-            # Not to be asked for again on the way, as by `x = x()`.
+            # Removed while its meaning is found, or `x = x()` would never end.
             del bound[name]
             value = bound[name] = self.meaning(value)
         return value if isinstance(value, str) else None
@@ -203,8 +203,8 @@ class Code:
         return MESSAGES if names & ANY or None in names else MESSAGES & names
 
     def is_read_beside(self, part: ast.AST, name: str) -> bool:
-        """Whether a name is read elsewhere than in one part of a function, and to be shown or asked
-        whether there is a text, or may be, since it is not the function's own."""
+        """Whether a name is read in a function outside one part of it, other than to show it or to
+        test it. True also if that is unknown, since the name is not the function's own."""
         functions = (n for n in ast.walk(self.tree) if isinstance(n, DOCUMENTED[2:]))
         around = [function for function in functions if part in ast.walk(function)]
         if not around:
@@ -223,7 +223,7 @@ class Code:
 
     @cached_property
     def reads_docstrings(self) -> bool:
-        """Whether docstrings are read, here or of another file, by more than the help of a
+        """Whether the file reads docstrings, its own or others', for more than the help of a
         program."""
         helps = {
             id(argument)
@@ -250,7 +250,7 @@ class Code:
         return (*content, *self.effects(shown))
 
     def _statement(self, node, texts: Texts):
-        """An item of a list; a statement that only shows is what it does beside that."""
+        """An item of a list. A statement that only shows something becomes its side effects."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and self.logs(node):
             return self.effects([*node.value.args, *node.value.keywords])
         if self._planned(node):
@@ -354,7 +354,7 @@ def _used(code: Code, handler: ast.ExceptHandler) -> bool:
     shown: set[int] = set()
     for node in ast.walk(handler):
         if isinstance(node, ast.Assign) and _names_in(node.value) & names:
-            # Pieces of its text, on the way to be shown.
+            # Parts of the exception's text, which may be shown later.
             targets = [getattr(target, "id", None) for target in node.targets]
             if any(target is None or code.is_read_beside(handler, target) for target in targets):
                 return True

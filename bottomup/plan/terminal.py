@@ -27,7 +27,7 @@ OUTPUTS = (
     (re.compile(r"results/[^/]+/(?:runs|pruned)/(.+)/model/model\.safetensors"), "model"),
     (re.compile(r"results/[^/]+/figures/(.+)\.png"), "figure"),
 )
-# What Snakemake says of a job whose program failed, and at the end; the job has its own line.
+# Two messages of Snakemake that are not printed, since a failed job has a line of its own.
 OF_A_PROGRAM, AT_THE_END = "CalledProcessError", "At least one job did not complete successfully"
 
 
@@ -47,7 +47,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
 
     @property
     def is_tty(self) -> bool:
-        """Whether a line can stay below all others."""
+        """Whether errors go to a terminal, where the progress line can stay below all others."""
         return self.stream.isatty()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -59,7 +59,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
             self.handleError(record)
 
     def close(self) -> None:
-        """Say how it ended; after all records."""
+        """Print how the study ended. Snakemake calls this after all records."""
         if not self.has_ended:
             self.has_ended = True
             self._print(self._end())
@@ -71,7 +71,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         self.flush()
 
     def _lines(self, record: logging.LogRecord) -> Iterator[str]:
-        fields, text = vars(record), record.getMessage()  # with what Snakemake adds
+        fields, text = vars(record), record.getMessage()  # Snakemake adds fields
         event = fields.get("event")
         if event == LogEvent.RUN_INFO:
             self.has_begun = True
@@ -116,7 +116,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
 
 
 def where(folder: Path) -> Iterator[str]:
-    """Where the results of a study are, as far as there are any."""
+    """For each kind of result that a study has, a sentence that says where it is."""
     if (site := folder / "index.html").exists():
         yield f"All of it: {site}"
     if figures := [*folder.glob("figures/*.png")]:

@@ -16,7 +16,7 @@ def list_of(config: dict, name: str) -> list:
 
 
 def numbers(config: dict, name: str) -> list[float]:
-    """The numbers in such a list."""
+    """The numbers in a list of a config that may be wrong in any way."""
     return [value for value in list_of(config, name) if type(value) in (int, float)]
 
 
