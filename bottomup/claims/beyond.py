@@ -21,8 +21,8 @@ claim = collect(
 INFORMATION = "The mask: information with the input"
 DISTANCE = "The mask: distance between tasks"
 TOKEN = "The mask: token identity"
-# What the paper's MLM forgets, which of the three forgets least, and the published values of
-# mt_and_mlm_closest and lm_keeps_token_worst.
+# Sizes. NATS: what the paper's MLM forgets, the least of the three objectives. PWCCA and SHARE: the
+# published values of mt_and_mlm_closest and lm_keeps_token_worst.
 NATS, PWCCA, SHARE = 0.137, 0.0294, 0.116
 MORE_RUNS = "studies/mask_and_target.yaml, or more seeds of it"
 WIDER = "a wider model, as in studies/workstation.yaml"

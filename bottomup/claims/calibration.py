@@ -101,7 +101,8 @@ class Truth:
 
     @classmethod
     def of(cls, claim: Claim, finding: Finding, published: Finding | None) -> "Truth":
-        """As published; parts that are not published are each as large as the statistic."""
+        """The truth as published. If the parts are not published, each is as large as the published
+        statistic."""
 
         def known(measured: Replicates | None, theirs: Replicates | None) -> np.ndarray:
             n_parts = len(measured.whole) if measured else 0
@@ -117,9 +118,11 @@ class Truth:
         return cls(parts, extreme(parts) - before, condition)
 
     def reversed(self) -> "Truth":
+        """The opposite truth: all parts are negative, and training takes away from them."""
         return replace(self, parts=-np.abs(self.parts), added=-abs(self.added))
 
     def nothing(self, finding: Finding) -> Iterator["Truth"]:
+        """The cases in which nothing is true, see `calibrate`."""
         yield replace(self, parts=np.zeros_like(self.parts), added=0.0)
         if finding.difference:
             yield replace(self, added=0.0)
@@ -141,8 +144,8 @@ class Truth:
 class Simulation:
     """Studies with the noise of a real one.
 
-    n_runs, text: their number of runs, and how many times the documents; by default as in the real
-    one.
+    n_runs: their number of runs. text: their number of documents over that of the real one. By
+    default both are as in the real one.
     """
 
     def __init__(
@@ -186,7 +189,7 @@ class Simulation:
         without = np.concatenate([part.without for part in replicates], axis=1)
         runs = self.runs(without, run)
         df = np.concatenate([part.text_df for part in evidence])
-        # The parts of a study are of the same documents.
+        # One draw for all parts of a study, since they share its documents.
         spread = chi2.ppf(self.rng.random((self.n_studies, 1)), df) / df
         return Evidence(
             values=truth + of_text + runs.mean(0),
@@ -198,8 +201,9 @@ class Simulation:
         )
 
     def runs(self, without: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """What runs add to the truth, `[n_runs, n_studies, parts]`: mixtures of the deviations of
-        the real runs, each part with its variance; for a single real run, the same in all parts."""
+        """How far runs are from the truth, `[n_runs, n_studies, parts]`: random mixtures of the
+        deviations of the real runs, scaled to the variance of each part. With a single real run,
+        all parts deviate alike."""
         deviations = without - without.mean(0) if len(without) else np.zeros((1, len(variance)))
         size = np.sqrt((deviations**2).sum(0))
         still = size == 0
@@ -210,7 +214,7 @@ class Simulation:
 
 
 def _columns(evidence: Evidence, some: slice) -> Evidence:
-    """Some of the parts."""
+    """The evidence on some of the parts."""
     arrays: dict[str, Any] = {
         name: value[..., some] if isinstance(value, np.ndarray) else value
         for name, value in vars(evidence).items()

@@ -30,9 +30,9 @@ class Claim:
     of_training: whether the sentence says what training does; then the initial models must not
         show it as well.
     where: a condition of the sentence; its parts must be above the margin, too.
-    where_size: what would count as the size of a condition that is in another unit, or rests on
-        another table; then its margin is a share of this, and how much runs usually vary in the
-        statistic says nothing of it. None if it is in the unit of the statistic.
+    where_size: a size for a condition that is in another unit than the statistic, or rests on
+        another table. The margin of the condition is then a share of this size, and the prior of
+        the statistic does not apply to it. None if it is in the unit of the statistic.
     published: the statistic on the published curves, or what stands in for it.
     published_as: what it is, one of `PUBLISHED_AS`.
     differs: where the statistic is narrower or wider than the sentence; empty where it is neither.

@@ -14,8 +14,8 @@ RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 
 def untrained(tables: Tables, initial: Mapping[str, str]) -> Tables:
     """The tables before training: the rows of initial models, named after the objectives that start
-    from them. Rows under the initial models' own names stay beside them. Of tables of pairs only
-    distances are known of initial models.
+    from them. Rows under the initial models' own names stay beside them. Tables of pairs are left
+    out, unless they hold distances: nothing else is measured of initial pairs.
 
     initial: for each objective, the one whose models it starts from; `untrained` starts from
     itself.
@@ -46,7 +46,7 @@ def _pairs(table: Table, initial: Mapping[str, str]) -> Table:
     """Two objectives that start from the same model have distance 0 for the same seed."""
     rows = table.rows[[*RUNS, "layer"]].assign(place=table.rows.index)
     is_initial = rows[["objective_a", "objective_b"]].isin(initial.values()).all(axis="columns")
-    # The other view carries the weights of a pair that was measured the other way round.
+    # A pair may have been measured the other way round; its weights are then from the other view.
     turned = rows[is_initial].rename(columns=dict(zip(RUNS, RUNS[2:] + RUNS[:2], strict=True)))
     known = pd.concat([rows[is_initial], turned])
     known = known.rename(columns={f"objective_{side}": f"initial_{side}" for side in "ab"})

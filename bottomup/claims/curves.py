@@ -132,7 +132,8 @@ def of_heads(table: Table) -> np.ndarray:
 
 
 def functions(tables: Tables, objective: str, **where) -> Table:
-    """The rows of head_functions, on as many tokens or pairs of words as the study asks for."""
+    """The rows of head_functions; they rest on as many tokens or pairs of words as the study asks
+    for."""
     try:
         return rows(tables, "head_functions", objective=objective, **where)
     except NotMeasuredError as error:
@@ -194,8 +195,11 @@ def learning(tables: Tables, objective: str) -> pd.DataFrame:
 def at_steps(
     tables: Tables, name: str, objective: str, value: Callable[[str], np.ndarray]
 ) -> dict[int, np.ndarray]:
-    """By update, a value of the objective's run after so many of them, wherever the table `name`
-    has it."""
+    """A value of the objective's runs at a step, by the number of updates, for all steps that the
+    table `name` has.
+
+    value: gives it, from the name of the objective at a step.
+    """
     by_step = {}
     for known in rows(tables, name).rows["objective"].unique():
         of, step = objective_and_step(known)
@@ -209,16 +213,18 @@ def midpoint(times: np.ndarray, curve: Curve) -> np.ndarray:
 
     times: `[n]`, in order; curve: the values then, `[n, 1 + 2 * N_DRAWS]`.
 
-    It is linear in the values as shares of the whole rise, so noise makes no curve later, but for
-    twice its square of how far the midpoint is from the middle of the times. By the first time that
-    a rise is sure, the noisier of two curves that rise together would be the later one.
+    It is linear in the values as shares of the whole rise. So noise moves it little: by twice the
+    square of the noise, as a share of the rise, times the distance from the midpoint to the middle
+    of the times. The first time at which a rise is significant would be worse: of two curves that
+    rise together, the noisier one would seem later.
     """
     rises = np.diff(curve, axis=0)
     return (times[1:] + times[:-1]) / 2 @ rises / rises.sum(axis=0)
 
 
 def of_pairs(table: Table, objectives: set[str], same_seed: bool) -> Table:
-    """The pairs of runs of these two objectives, or of this one, that have one seed, or two."""
+    """The pairs of runs of these two objectives, or of this one, with one seed if `same_seed`, else
+    with two."""
     names = table.rows[["objective_a", "objective_b"]]
     of_both = names.isin(objectives).all(axis="columns")
     distinct = (names["objective_a"] != names["objective_b"]) == (len(objectives) == 2)
@@ -264,10 +270,10 @@ def _one_part(curve: Sized) -> int:
 
 
 def rounded(draws: np.ndarray, step: float, tables: Tables) -> np.ndarray:
-    """A statistic that is known to a `step`: on counts, which one more of what is counted changes
-    by as much, or on what is evaluated now and then.
+    """A statistic that is only known up to a `step`, with draws of noise of that size.
 
-    Rounded values of runs may tie by chance: draws of noise differ by as much as rounding hides.
+    It rests on a count, where one more changes it by a step, or on evaluations that are a step
+    apart. Such values of several runs may be equal by chance, and would then seem exact.
     """
     rng = generator(1, "rounding", *map(str, seeds(tables)))
     noise = np.zeros_like(draws)

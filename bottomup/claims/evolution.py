@@ -41,9 +41,10 @@ claim = collect(CLAIMS, paper="evolution")
 PAPER = ("mt", "lm", "mlm")
 FUNCTION_WORDS = ("IN", "CC", "DT")
 CONTENT_WORDS = ("NN", "NNP", "VB", "JJ")
-# Runs that are as long as each other, up to this share.
+# Two runs count as equally long if one is longer by at most this share.
 ALIKE = 0.05
-# The end of a curve is flat, so that when it is reached is chance.
+# Runs are compared when their loss has fallen by this share. When it reaches its end is chance,
+# since the end of a curve is flat.
 MOST_OF_THE_FALL = 0.9
 
 INPUT = "Mutual information with input"
@@ -66,12 +67,12 @@ MORE_TEXT = "ten times the held-out text, as in studies/paper_ende.yaml"
 
 
 def fall(curve: Curve) -> np.ndarray:
-    """From the embeddings to the top third."""
+    """How far a curve falls from the embeddings to the top third of the layers."""
     return curve[0] - mean(top(curve[1:]))
 
 
 def loss(curve: Curve) -> np.ndarray:
-    """Since the embeddings, mean over layers."""
+    """How far a curve is below its value at the embeddings, mean over layers."""
     return curve[0] - mean(curve[1:])
 
 
@@ -88,8 +89,8 @@ def rise_throughout(curve: Curve) -> Parts:
 
 
 def fall_on_a_line(curve: Curve) -> np.ndarray:
-    """From the first place to the last, on the line of least squares. Unlike a largest fall, it is
-    right on average, however noisy the curve."""
+    """The fall from the first place to the last, on the line of least squares. Unlike the largest
+    fall, it is unbiased, however noisy the curve."""
     if len(curve) < 2:
         raise NotMeasuredError("model of three layers")
     places = np.arange(len(curve)) - (len(curve) - 1) / 2
@@ -97,7 +98,7 @@ def fall_on_a_line(curve: Curve) -> np.ndarray:
 
 
 def over_two_steps(curve: Curve) -> Curve:
-    """The rises over each two steps."""
+    """The rise over each two consecutive steps."""
     if len(curve) < 3:
         raise NotMeasuredError("model of four layers")
     return curve[2:] - curve[:-2]

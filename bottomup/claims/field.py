@@ -5,7 +5,7 @@ is of models like these: where `published_as` says *assumed*, the value only say
 as a size. `undecided_until` says what the sentence needs, so what a small
 study cannot show is said before it is run.
 
-How much runs usually vary is told by the claims here alone, so that none changes a verdict on the
+The prior on how much runs vary is from the claims here alone, so that none changes a verdict on the
 two papers. Layers are compared as thirds: the best of several layers looks better than it is.
 """
 
@@ -38,12 +38,12 @@ CLAIMS: list[Claim] = []
 claim = collect(CLAIMS, paper="field", published_as="assumed")
 
 START = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained"}
-# Where no number of the statistic is published: a cosine, a share, the logarithm of two times, a
-# loss in nats, a distance by PWCCA.
+# Sizes of statistics of which no number is published: a cosine, a share, the logarithm of two
+# times, a loss in nats, a distance by PWCCA.
 COSINE, SHARE, TWICE, NATS, PWCCA = 0.2, 0.05, float(np.log(2)), 0.1, 0.03
 HALF = 0.5
 DOUBLINGS = 1.0  # of updates
-LEAST_STEPS = 4  # of fewer a midpoint is where they happen to be
+LEAST_STEPS = 4  # with fewer, a midpoint depends on where the steps happen to be
 
 DEEPER = "twelve layers or more"
 BILLIONS = "packed documents and billions of tokens, which no study here has"
@@ -151,7 +151,7 @@ def rests_on_special(tables: Tables, objective: str) -> Parts:
 
 
 def without_effect(tables: Tables, objective: str) -> Parts:
-    """How many times as much special tokens have by weight as by norm, as a logarithm."""
+    """The log ratio of the share on special tokens by weight to the share by norm."""
     weight, norm = (on_special(tables, objective, by) for by in ("weight", "norm"))
     return [np.log(weight) - np.log(norm)]
 
@@ -248,8 +248,8 @@ def lm_has_induction_heads(tables: Tables) -> Parts:
 
 
 def on_repeated(tables: Tables, quantity: str) -> np.ndarray:
-    """The share of each head of LM on random tokens that repeat, less that of the same places where
-    none does, `[heads, draws]`. Other text does not change it."""
+    """The share of each head of LM on random tokens that repeat, less its share at the same places
+    where tokens do not repeat, `[heads, draws]`. Other text does not change it."""
     table = attention(tables, "lm", quantity)
     shares = table.values("value") - table.values("baseline")
     return np.repeat(shares[:, :1], shares.shape[1], axis=1)
@@ -577,13 +577,13 @@ def later(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> Parts:
 
 
 def rises(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> Parts:
-    """From the first to the last of the steps that both have."""
+    """The rise of each value from the first to the last of the steps that both have."""
     steps = shared(one, other)
     return [of[steps[-1]] - of[steps[0]] for of in (one, other)]
 
 
 def shared(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> list[int]:
-    """The steps of both, in order, but for the initial model, which no doubling reaches."""
+    """The steps that both have, in order, without step 0, which has no logarithm."""
     steps = sorted(one.keys() & other.keys() - {0})
     if len(steps) < LEAST_STEPS:
         raise NotMeasuredError(f"{LEAST_STEPS} steps of training at which both were looked at")
@@ -817,8 +817,8 @@ def likeness_best_near_the_top(tables: Tables) -> Parts:
 
 
 def cost(tables: Tables, objective: str, other: str) -> np.ndarray:
-    """What it costs a model to go on from the states of another one, in nats, mean over layers; of
-    its own objective it is that of another seed."""
+    """What it costs a model to go on from the states of another one, in nats, mean over layers. If
+    both have one objective, the other one has another seed."""
     return mean(layers(tables, "stitching", objective, from_objective=other, fit="loss"))
 
 

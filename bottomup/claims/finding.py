@@ -58,7 +58,7 @@ class Replicates:
 
     @classmethod
     def of(cls, parts: Callable[[Tables], Parts], runs: Runs, across_seeds: bool) -> "Replicates":
-        """Raises NotMeasuredError if no seed has what the parts need."""
+        """The parts in these runs. Raises NotMeasuredError if no seed has what they need."""
         return _across(parts, runs) if across_seeds else _seed_by_seed(parts, runs)
 
     def extreme(self, one_of: bool) -> "Replicates":
@@ -88,7 +88,8 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
 
 
 def known(values: np.ndarray) -> np.ndarray:
-    """Parts with their draws; a run of which a value is missing or not a number says nothing."""
+    """The parts with their draws, if each has a value; else NotMeasuredError, since a run with a
+    NaN says nothing."""
     if np.isnan(values[:, 0]).any():
         raise NotMeasuredError("number where a value is NaN")
     return values
@@ -127,8 +128,11 @@ class Finding:
 
     @property
     def unrepeated(self) -> bool:
-        """Whether several seeds do not tell how far others would be: one run alone shows it, which
-        was chosen by what it shows, or all of them make one pair."""
+        """Whether there are several seeds, and yet they do not tell how far others would be.
+
+        Either only one run has what the claim is about, and is thus chosen by its result; or all
+        runs together make one pair.
+        """
         return self.parts.n_runs == 1 < len(self.asked)
 
     @property
@@ -194,15 +198,16 @@ def decided(
 
 
 def of_condition(claim: Claim, prior: Prior) -> Prior:
-    """What the prior of a claim's statistic says of how much runs vary in its condition."""
+    """The prior for the condition of a claim: that of its statistic, or none if the condition is in
+    another unit."""
     return prior if claim.where_size is None else NO_PRIOR
 
 
 @dataclass(frozen=True)
 class Decided:
     """Decisions on the parts of a claim, on what training adds to its statistic, on the initial
-    models and on its condition, and what follows: arrays `[...]` as in `Evidence`. unknown_runs:
-    whether there is one run, and nothing tells how far a second one would be."""
+    models and on its condition; and the p-values that follow. Arrays `[...]` as in `Evidence`.
+    unknown_runs: whether there is one run, and nothing tells how far a second one would be."""
 
     own: Decision
     added: Decision | None
@@ -237,7 +242,7 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
 
 
 def _asked(finding: Finding, runs: Runs) -> list[int]:
-    """The seeds of which the claim's table has all the models that the claim is about."""
+    """The seeds for which the claim's table has all the models that the claim is about."""
     of_claim = {finding.claim.measure: runs.tables[finding.claim.measure]}
     about = rests_on(finding, runs.tables, objectives(of_claim))
     each = [{*seeds(with_objective(of_claim, name))} for name in about]
@@ -283,10 +288,11 @@ def find_all(
 
 
 def priors(findings: Mapping[str, Finding]) -> dict[str, Prior]:
-    """By claim, how much runs usually vary in the statistics of its table.
+    """For each claim the prior: how much runs usually vary in the statistics of its table.
 
-    They are pooled in units of the published effect, and are in the unit of each claim. Claims of
-    the field are pooled by themselves, whose number changes more often than that of the papers'.
+    Variances are pooled in units of the published effect, and the result is in the unit of the
+    claim. Claims of the field have a pool of their own, since claims are more often added to them
+    than to the papers'.
     """
     by_measure: dict[tuple[str, bool], list[Evidence]] = {}
     for finding in findings.values():

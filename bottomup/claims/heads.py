@@ -57,10 +57,12 @@ RELEVANCE = "relevance"
 # multiples of the best fixed offset's.
 POSITIONAL, SYNTACTIC, RARE = 0.9, 1.1, 0.5
 HALF = 0.5
-# Times the relevance of the others. The paper's layers have 1.16 to 1.89, and 1.42 on average.
+# The relevance of the most relevant heads over that of the others in their layer. The paper's
+# layers have 1.16 to 1.89, and 1.42 on average.
 MUCH = 1.25
-# Share of the quality: one BLEU in 30. The paper's own examples, 0.15 and 0.25 BLEU, are less than
-# a test set of a thousand sentences can show. Claims that the paper does not make use it, too.
+# The share of the quality that counts as little: one BLEU in 30. The paper's own examples, 0.15 and
+# 0.25 BLEU, are less than a test set of a thousand sentences can show. Claims that the paper does
+# not make use this share, too.
 LITTLE = 0.03
 IMPORTANCES = ("confidence", "relevance", "gradient")
 
@@ -80,9 +82,9 @@ LONGER = "a model of width 512 trained until it no longer improves, as in studie
 def best(parts: np.ndarray) -> np.ndarray:
     """The largest of several parts, as another text would show it: `[parts, draws]` to `[draws]`.
 
-    If errors are normal, a draw of other text and its mirror image are what two halves of the
-    documents show: one chooses, the other measures. Draws of the result also stand for other text:
-    the choice varies with it.
+    If errors are normal, a draw of other text and its mirror image are distributed like the values
+    on two halves of the documents: one chooses the part, the other measures it. The draws of the
+    result stand for other text as well, so the choice varies between them.
 
     Raises NotMeasuredError if a part has no value without one of the blocks: then nothing tells how
     another text would choose.
@@ -92,7 +94,7 @@ def best(parts: np.ndarray) -> np.ndarray:
     if np.isnan(deviations).any():
         raise NotMeasuredError("value without each block of documents")
     reach = 2 * np.abs(deviations).max(axis=1)
-    behind = values + reach < (values - reach).max()  # in every draw
+    behind = values + reach < (values - reach).max()  # not the largest in any draw
     texts, deviations = parts[~behind, : TEXT.stop].T, deviations[~behind].T
     chosen = (texts[:, None] + deviations).argmax(axis=-1)
     measured = np.take_along_axis(texts, chosen, axis=1) - deviations[np.arange(N_DRAWS), chosen]
@@ -208,7 +210,7 @@ def less_confident(relevance: np.ndarray, confidence: np.ndarray) -> np.ndarray:
 
 
 def of_most_relevant(values: np.ndarray, relevance: np.ndarray) -> np.ndarray:
-    """What the most relevant of the heads has, which may be another in each draw: both
+    """The value of the most relevant head, which may be another head in each draw: both
     `[heads, draws]`, to `[draws]`."""
     return np.take_along_axis(values, relevance.argmax(axis=0)[None], axis=0)[0]
 
@@ -240,8 +242,9 @@ def _positional(table: Table, offset: int) -> np.ndarray:
     at_offset = table.filtered(table.rows["offset"] == offset)
     if len(at_offset.rows):
         return best(at_offset.values("accuracy"))
-    # A head has here no more than at its best position, and what that leaves: but for the token of
-    # each sentence that does not see it.
+    # The table has each head's best offset alone. At another offset, a head's accuracy is at most
+    # the one at its best, and at most what that leaves, but for the token in each sentence that
+    # cannot see its best.
     elsewhere = table.values("accuracy")
     return best(np.minimum(elsewhere, 1 - elsewhere))
 
@@ -360,7 +363,8 @@ def rare_token_head(tables: Tables, objective: str = "mt") -> Parts:
 
 
 def first_layer_points_to_rare(tables: Tables, objective: str = "mt") -> Parts:
-    """How much more than half of the maxima of the first layer's best head rest there."""
+    """The share of maxima that the first layer's best head has on the two rarest tokens, less one
+    half."""
     table = functions(tables, objective, function="two_rarest", layer=1)
     return [best(table.values("accuracy")) - RARE]
 
@@ -441,8 +445,8 @@ def held(table: Table) -> np.ndarray:
 
 
 def _above(table: Table) -> np.ndarray:
-    """How far accuracies are above what the paper asks for, `[n, draws]`. It asks nothing of the
-    rarest token; that is infinitely below."""
+    """How far accuracies are above what the paper asks for, `[n, draws]`. The paper has no
+    threshold for the function `rarest`, which counts as infinitely below."""
     function = table.rows["function"].to_numpy()[:, None]
     needed = np.where(function == "two_rarest", RARE, SYNTACTIC * table.values("baseline_accuracy"))
     needed = np.where(function == "positional", POSITIONAL, needed)
@@ -680,12 +684,11 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
         raise NotMeasuredError(f"head of {objective.upper()} with a function")
     n_heads = _count(whole)
     model = min(models, key=lambda model: abs(_count(model) / n_heads - 1 / 3))
-    # For draws that leave no function, the model as measured.
     had = (of_whole > 0).to_numpy()
     still = (named(model).reindex(of_whole.index, fill_value=0) > 0).to_numpy()
     chance = 1 - hypergeom(n_heads, of_whole.to_numpy(), _count(model)).pmf(0)
     kept = (had & still).sum(axis=0) - (had * chance).sum(axis=0)
-    n_functions = np.maximum(had.sum(axis=0), 1)
+    n_functions = np.maximum(had.sum(axis=0), 1)  # a draw without any function gives 0
     return [rounded(kept / n_functions, 1 / n_functions[0], tables)]
 
 

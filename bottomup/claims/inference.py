@@ -1,10 +1,11 @@
 """From values, draws and runs to intervals and verdicts.
 
-The model is that of `bottomup.measures.over_runs`. Two degrees of freedom say little about the
-variance of runs; many statistics of one measure together say how large it usually is.
+The model is that of `bottomup.measures.over_runs`. Three runs, with two degrees of freedom, say
+little about the variance of runs. So a prior says how large it usually is, from many statistics of
+one measure.
 
-Variances are in units of the published effect (`Prior.of`): statistics of one table may be shares,
-correlations or tokens, and only as parts of what is published do their variances compare.
+The prior is in units of the published effect (`Prior.of`): statistics of one table may be shares,
+correlations or tokens, and their variances compare only as shares of what is published.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,8 +28,8 @@ from bottomup.measures.over_runs import (
     variance_of_runs,
 )
 
-# The usual variance counts as much as three runs of one's own. More would make runs that vary more
-# than usual look certain (tests/claims/test_inference.py has the error rates).
+# The prior counts at most as much as three runs of the claim's own. With more, claims whose runs
+# vary more than usual would look certain (tests/claims/test_inference.py has the error rates).
 MOST_PRIOR_DF = 2.0
 ENOUGH = 0.8  # the power of a study that is large enough
 # Nobody trains more than this to decide a claim.
@@ -55,8 +56,11 @@ class Evidence(Estimates):
 
 
 def mean_square(draws: np.ndarray, some: slice) -> np.ndarray:
-    """The mean square of draws' deviations from the value `[parts, 0]`. If draws are elsewhere on
-    average, like a count above a threshold under noise, the value may be as far off."""
+    """The mean square of the deviations of draws from the value `draws[:, 0]`: `[parts]`.
+
+    It includes their bias: if draws are elsewhere on average, such as a count above a threshold
+    under noise, the value may be as far from the truth.
+    """
     return ((draws[:, some] - draws[:, :1]) ** 2).mean(axis=1)
 
 
@@ -89,9 +93,9 @@ def _inverse_trigamma(value: float) -> float:
 
 @dataclass(frozen=True)
 class Decision:
-    """The value of a claim's statistic with one-sided p-values that it is above the margin or below
-    minus the margin, and its 95 % interval, of which simulated studies have no use: `ends` gives
-    both. Arrays `[...]`."""
+    """The value of a claim's statistic, with one-sided p-values that it is above the margin or
+    below minus the margin. `ends` computes its 95 % interval, which simulated studies do not need.
+    Arrays `[...]`."""
 
     value: np.ndarray
     above: np.ndarray
@@ -117,7 +121,7 @@ class Decision:
 
 
 def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False) -> Decision:
-    """All parts must be above the margin or, with `one_of`, one of them.
+    """Decide whether all parts are above the margin or, with `one_of`, whether one of them is.
 
     All are shown to be above if each is (an intersection-union test, Berger 1982, which needs no
     correction). One of several is shown to be above if it is at a level divided by their number
@@ -151,14 +155,15 @@ def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
 
 
 def known_errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
-    """As `errors`; NaN without any spread: a finite sample without it says nothing of how far
-    another would be."""
+    """Standard errors and their degrees of freedom, as from `errors`. An error of 0 becomes NaN: a
+    finite sample without spread does not tell how far another would be."""
     error, df = errors(evidence, prior)
     return np.where(error > 0, error, np.nan), df
 
 
 def _p(room: np.ndarray, error: np.ndarray, df: np.ndarray) -> np.ndarray:
-    """One-sided p-values of "the true room is not positive"; 1 where nothing is known."""
+    """One-sided p-values; the null hypothesis is that the true `room`, the distance to a margin, is
+    not positive. 1 where nothing is known."""
     t = room / error
     return np.where(np.isnan(t), 1.0, student.sf(t, df))
 
@@ -170,10 +175,11 @@ def power(
     margin: float,
     one_of: bool = False,
 ) -> float:
-    """The chance, 0 to 1, that such a study shows a part of this size to be above the margin; of
-    the part of which it is least. NaN where an error is unknown.
+    """The chance, 0 to 1, that such a study shows a part of this size to be above the margin; the
+    least over the parts. NaN where an error is unknown.
 
-    It is that of a claim asked alone: Student's t, shifted by the room in standard errors.
+    It is without correction for other claims: that of Student's t, shifted by the distance to the
+    margin in standard errors.
     """
     error, df = known_errors(evidence, prior)
     level = LEVEL / 2 / (evidence.values.shape[-1] if one_of else 1)
@@ -200,7 +206,7 @@ def enough(
     run = variance_of_a_run(evidence, prior)
     for n_runs in range(2, MOST_RUNS + 1):
         needed = student.ppf(1 - level / 2, n_runs - 1) + student.ppf(ENOUGH, n_runs)
-        left = (room / needed) ** 2 - run / n_runs  # for the text
+        left = (room / needed) ** 2 - run / n_runs  # the variance that the text may have
         if (left >= evidence.text)[decisive].all():
             return n_runs, 1.0
     if not (left > 0)[decisive].all():

@@ -117,10 +117,12 @@ def _corrected(
 
 
 def _counted_once(rows: pd.DataFrame, findings: Mapping[str, Finding]) -> pd.DataFrame:
-    """Two claims of a paper that rest on one number are one finding: the second names the first.
+    """The rows with a column `same_number_as`: claims of a paper that rest on one number are one
+    finding, so each of them names the first.
 
-    They have the same lower end, and other text would move both alike. The upper end is wider where
-    a claim has more parts. Counts that text does not move may be equal by chance.
+    Such claims have the same lower end of the interval, and other text would move them alike; their
+    upper ends differ if they have more or fewer parts. Numbers that text does not move are never
+    one, since counts may be equal by chance.
     """
     rows["same_number_as"] = ""
     moved = rows["claim"].map({name: _moved_by_text(of) for name, of in findings.items()})
@@ -155,9 +157,9 @@ def _numbers(finding: Finding, decisions: Decided) -> dict:
 
 
 def _power(finding: Finding, decisions: Decided, prior: Prior) -> float:
-    """The chance that this study finds the claim reproduced, asked alone, where its statistic has
-    the published size, and its initial models and its condition what they have here. NaN where that
-    is not known."""
+    """The chance that this study finds the claim reproduced, without correction for other claims,
+    if its statistic has the published size, and its initial models and its condition the values
+    that they have here. NaN if that is not known."""
     claim = finding.claim
     if finding.unrepeated or decisions.unknown_runs:
         return math.nan
@@ -215,7 +217,7 @@ def _known_before(decisions: Decided) -> bool:
 
 def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -> dict:
     otherwise = ""
-    # A seed left out is less data, not another way to look at them.
+    # To leave a seed out is to use less data, not to analyze them in another way.
     verdicts = {alone, *curve["verdict"][curve["seeds"] == ALL]}
     if REPRODUCED in verdicts and not verdicts.isdisjoint(AGAINST):
         word = ESTIMATOR

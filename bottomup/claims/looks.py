@@ -1,8 +1,8 @@
-"""Looks: more seeds, only for the models on which an undecided claim hangs.
+"""Looks: more seeds, only for the models on which an undecided claim rests.
 
 A study that plans several looks, of 3, 5 and 8 seeds, starts with three. At each look every claim
-is judged at an equal share of the level (Bonferroni), and what is decided stands. So the promise of
-the level holds however the looks depend on each other, and whatever made one go on.
+is judged at an equal share of the level (Bonferroni), and what is decided stands. So the level
+holds however the looks depend on each other, and for whatever reason a study goes on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class Looks(Section):
         return [*(of_seeds(tables, {*self.seeds[:n]}) for n in before), tables]
 
     def reached(self, present: set[int]) -> list[int]:
-        """How many seeds each look has that was taken, if a study has these."""
+        """The number of seeds of each look that a study with the seeds `present` has taken."""
         return [n for n in self.planned if present & {*self.seeds[n - 1 :]}] or self.planned[:1]
 
 

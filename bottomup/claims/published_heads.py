@@ -39,7 +39,8 @@ RARE = {"rarest": 0.66, "two_rarest": 0.83}  # OpenSubtitles, as the post says
 # The post's figure on functions of retained heads, OpenSubtitles: by the number of heads left, how
 # many have a function. With 6 heads left, the one for rare tokens is drawn as fading.
 RETAINED = {30: 12, 17: 11, 14: 9, 11: 7, 9: 6, 7: 5, 6: 5, 5: 3, 4: 3, 3: 2, 2: 2, 1: 1}
-# In which of these a head has a second function; the figure shows that there are some.
+# The numbers of heads left with which one head has a second function. The figure only shows that
+# there are such heads.
 WITH_SECOND = range(3, 10)
 
 
@@ -91,7 +92,7 @@ def functions_of_mt():
 
 def head_functions():
     table = functions_of_mt()
-    # Of the first layer's other heads the paper says nothing.
+    # The paper says nothing of the first layer's other heads.
     others = pd.DataFrame({"layer": 1, "head": range(2, 1 + HEADS), "function": "two_rarest"})
     table = pd.concat([table, others.assign(attention="encoder", accuracy=0.0)])
     rare = table[table["function"].isin(RARE)]
@@ -143,6 +144,7 @@ def encoder_sweep():
 
 
 def all_sweep():
+    """Models with gates on heads of all kinds, and models of their shape trained from scratch."""
     counts = load_published("heads_dying_by_attn_type_both")
     counts = counts[counts["panel"] == "WMT"].pivot(index="x", columns="series", values="y")
     names = {"enc self": "heads_encoder", "dec self": "heads_decoder", "dec-enc": "heads_cross"}
@@ -179,8 +181,8 @@ def pruning():
 
 
 def gates():
-    """A row for each decoder head; each pair of layers keeps as many as published. Of the encoder's
-    heads, those with a function."""
+    """A row for each head. Each pair of decoder layers keeps as many heads as published; the
+    encoder keeps those with a function."""
     table = load_published("heads_dying_decoder")
     kinds = {"Decoder self-attention": "decoder", "Dec-enc attention": "cross"}
     table = table.assign(

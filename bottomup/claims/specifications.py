@@ -1,10 +1,10 @@
 """Each claim under every choice of analysis that a study's tables allow: a specification curve
 (Simonsohn, Simmons, Nelson 2020, "Specification curve analysis").
 
-A specification is a way to estimate what the tables hold, a part of the layers that stands for
-bottom and top, and the seeds that are read. All estimators are combined with all parts of layers.
-Each seed is left out of what is judged otherwise, where two are left. Specifications that give a
-claim the very same numbers are one: the choice does not concern it.
+A specification is an estimator of what the tables hold, the share of the layers that stands for
+bottom and for top, and the seeds that are read. Every estimator is combined with every share. Each
+seed is also left out once, with the estimator and the share of the verdict, if two others are left.
+Specifications that give a claim the same numbers count as one: the choice does not concern it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ PARTS_OF_LAYERS = {THIRDS: 3, "halves": 2, "quarters": 4}
 
 @dataclass(frozen=True)
 class Specification:
-    """One choice of everything, the claims that it is judged on, and the tables that it reads."""
+    """One choice of estimator, layers and seeds; the claims that it concerns, and their tables."""
 
     estimator: str
     layers: str
@@ -42,8 +42,8 @@ def specify(
     initial: Mapping[str, str],
     others: Mapping[str, tuple[str, Tables]],
 ) -> pd.DataFrame:
-    """A row, with `COLUMNS`, for each claim and specification, the claim as it is judged first;
-    none for a claim that is not measured as it is judged.
+    """A row, with `COLUMNS`, for each claim and specification; the one that a claim is judged by
+    comes first. A claim that is not measured under that one has no rows.
 
     initial: see `find_all`. others: for the name of each other estimator, the table that it changes
     and the tables with it. The verdict is the one on the claim alone.
@@ -58,7 +58,7 @@ def specify(
             judged = findings.keys()
         for name in findings.keys() & judged:
             finding = findings[name]
-            # What a single run says without the others has no spread.
+            # A single run that is left has no spread.
             alone = one.seeds != ALL and finding.parts.n_runs == 1
             if alone or (numbers := (name, *_numbers(finding))) in known:
                 continue

@@ -2,9 +2,9 @@
 
 Other held-out text would give other values. Draws of these come from the values without each block
 of documents: a draw adds the same random mixture of the jackknife's deviations to every value in
-every table (a multiplier bootstrap). So anything that is computed from the values can be computed
-from each draw, in pairs, and then spreads as other text would make it spread. Other random choices,
-such as the first centers of clusters, are not shared between values; they have their own draws.
+every table (a multiplier bootstrap). So any statistic of the values can be computed from each draw,
+too, and its draws spread as other text would make it spread. Other random choices, such as the
+first centers of clusters, are not shared between values; they have their own draws.
 """
 
 import logging
@@ -63,7 +63,7 @@ class Table:
         """The rows in which each column has the given value; NotMeasuredError if there is none."""
         asked = tuple(equal.items())
         if asked not in self._cache:
-            # At once, since each choice of rows copies all columns.
+            # One mask for all conditions, since each choice of rows copies all columns.
             kept = np.full(len(self.rows), True)
             for column, value in asked:
                 kept &= self.rows[column].to_numpy() == value
@@ -78,8 +78,8 @@ class Table:
         return self.with_rows(self.rows[kept])
 
     def once(self, by: Hashable, make: Callable[["Table"], "Table"]) -> "Table":
-        """What is made of this table: for one name `by` one table, with all that was read
-        from it."""
+        """What `make` makes of this table, once for each name `by`. The result is one object, so
+        that it also keeps what was read from it."""
         if by not in self._cache:
             self._cache[by] = make(self)
         return self._cache[by]
@@ -90,7 +90,7 @@ class Table:
 
     @property
     def text(self) -> str:
-        """What more of would narrow intervals if more runs do not."""
+        """The text of which more would narrow intervals, if more runs do not."""
         text = "dev text" if self.split == "dev" else "held-out text"
         return f"{text} and {self.enlarge}" if self.enlarge else text
 
@@ -120,8 +120,8 @@ def load(
 ) -> Tables:
     """Tables in files (.csv, or .parquet with the values without blocks), named after their files.
 
-    estimators: for each table with several estimates, the ones to use: see `select`. texts: those
-    of tables where they are not the usual ones.
+    estimators: for each table with several estimates, the ones to use: see `select`. texts: `split`
+    and `enlarge` of tables for which they are not the defaults.
 
     Raises UserError for values that lack their values without blocks.
     """
@@ -164,7 +164,7 @@ def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | No
     }
     n_blocks = without_blocks(frame[WITHOUT]).shape[1] if arrays else 0
     rows = frame.drop(columns=dict.fromkeys(arrays))
-    # Text as objects is compared and chosen from several times faster than as pandas' own strings.
+    # Comparing and choosing text is several times faster with objects than with pandas' strings.
     texts = [name for name, of in rows.dtypes.items() if isinstance(of, pd.StringDtype)]
     rows = rows.astype(dict.fromkeys(texts, object))
     return Table(name, rows, draws, n_blocks, split, enlarge)
@@ -210,11 +210,13 @@ def mixtures(n_blocks: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def degrees_of_freedom(draws: np.ndarray, blocks: Blocks) -> np.ndarray:
-    """Those of the variance over documents of statistics: `[parts]`.
+    """The degrees of freedom of the variance over documents of each statistic: `[parts]`.
 
-    draws: of statistics that are computed from values of tables, `[parts, 1 + 2 * N_DRAWS]`.
-    blocks: those of the tables. How much each block adds to a statistic is what the mixtures say of
-    it at best (exactly, if the statistic is linear).
+    draws: those of statistics of values of tables, `[parts, 1 + 2 * N_DRAWS]`. blocks: those of the
+    tables.
+
+    Least squares on the mixtures tells how much each block adds to a statistic (exactly, if the
+    statistic is linear).
     """
     weights = _all_mixtures(blocks)
     if not len(weights):
@@ -234,12 +236,12 @@ def _all_mixtures(blocks: Blocks) -> np.ndarray:
 
 
 def _other_text(split: str) -> np.random.Generator:
-    """Draws of other text are the same in all tables on a split."""
+    """The generator of draws of other text, which are the same in all tables on a split."""
     return generator(1, "other text", split)
 
 
 def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
-    """The rows of these seeds; of pairs of runs, those with both seeds among them."""
+    """The rows of these seeds; for pairs of runs, those with both seeds among them."""
 
     def kept(table: Table) -> Table:
         columns = [name for name in SEEDS if name in table.rows]
@@ -250,7 +252,7 @@ def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
 
 
 def with_objective(tables: Tables, objective: str) -> Tables:
-    """The rows of this objective; of pairs of runs, those with it."""
+    """The rows of this objective; for pairs of runs, those with it."""
 
     def kept(table: Table) -> Table:
         return table.filtered(_about(objective, table.rows))
@@ -259,7 +261,7 @@ def with_objective(tables: Tables, objective: str) -> Tables:
 
 
 def without_objective(tables: Tables, objective: str) -> Tables:
-    """The rows of other objectives; of pairs of runs, those without it."""
+    """The rows of other objectives; for pairs of runs, those without it."""
 
     def kept(table: Table) -> Table:
         return table.filtered(~_about(objective, table.rows))

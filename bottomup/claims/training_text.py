@@ -1,8 +1,8 @@
-"""How much another training text changes what is learned, beside other seeds and documents.
+"""How much another training text changes what is learned, compared with another seed.
 
-No interval of a claim stands for another training text. Models that start alike, each trained on
-one half of the text, say how far another text leads; two seeds of the whole text, how far another
-seed does. They are compared by PWCCA distance alone, which is what is measured of halves.
+No interval of a claim stands for another training text. Two models that start alike, each trained
+on one half of the text, show how far another text leads. Two seeds on the whole text show how far
+another seed leads. Both are PWCCA distances, the only thing that is measured of halves.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from bottomup.core import names
 
 
 def description(tables: Tables, objective: str) -> str:
-    """A sentence on an objective of which there are models of two halves.
+    """A sentence that compares the models of two halves with two seeds of one objective.
 
     tables: `pwcca_between_runs`. Distances are means over layers, seeds and pairs of seeds, with
     their standard error over documents. Raises NotMeasuredError without models of halves.

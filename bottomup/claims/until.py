@@ -76,7 +76,8 @@ Enough = tuple[int, float] | None  # see `inference.enough`
 
 
 def _enough_for(finding: Finding, word: str, prior: Prior, level: float) -> Enough:
-    """What shows this word; of `UNDECIDED`, on which side it is."""
+    """How many runs, and how much text, would show this word; for `UNDECIDED`, on which side the
+    statistic is."""
     claim, parts = finding.claim, finding.parts
     if word != SMALLER:
         return enough_of_all(claim, prior, parts, finding.added, finding.of_condition, level)
@@ -114,12 +115,13 @@ def _enough_for_condition(
 
 
 def _enough_above(evidence: Evidence, prior: Prior, margin: float, level: float) -> Enough:
-    """What shows that all parts are above the margin; None if one is on the other side."""
+    """How many runs, and how much text, would show that all parts are above the margin; None if one
+    is not positive."""
     return enough(evidence, prior, margin, level=level) if evidence.values.min() > 0 else None
 
 
 def _most(wanted: list[Enough]) -> Enough:
-    """What is enough for all; None if nothing is for one."""
+    """The runs and the text that are enough for all of these; None if one has no such number."""
     if not all(wanted):
         return None
     runs, text = zip(*wanted, strict=True)

@@ -1,7 +1,7 @@
 """From p-values on a claim to the word for it, alone or among the claims of one paper.
 
-Every p-value is one-sided, of a null that the word denies. A word is given at half of `LEVEL`, so
-that the two directions together are at `LEVEL`.
+Every p-value is one-sided: its null hypothesis is that the word is wrong. A word is given at half
+of `LEVEL`, so that the two directions together are at `LEVEL`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ Numbers = float | np.ndarray
 
 @dataclass(frozen=True)
 class Sure:
-    """What is surely so of a claim; see `PValues`."""
+    """What is significant about a claim; the names are those of `PValues`."""
 
     holds: bool = False
     absent: bool = False
@@ -56,9 +56,10 @@ class PValues:
     """One-sided p-values on a claim, each small if the data speak for its word; numbers, or arrays
     of simulated studies.
 
-    holds: the sentence holds. absent: the statistic is on the other side. contradicted: and
-    training moved it there. towards: training moves it towards the sentence; 1 where no initial
-    model tells. smaller: it is less than published; 1 where no size is published.
+    holds: the sentence holds. absent: the statistic is on the other side, below minus the margin.
+    contradicted: it is on the other side, and training moved it there. towards: training moves it
+    towards the sentence; 1 without initial models. smaller: it is less than published; 1 if no size
+    is published.
     """
 
     holds: Numbers
@@ -69,11 +70,12 @@ class PValues:
 
     @property
     def side(self) -> Numbers:
-        """The two-sided p-value that the statistic is on either side of the margin."""
+        """The two-sided p-value that the statistic is above the margin or below minus the
+        margin."""
         return np.minimum(1.0, 2 * np.minimum(self.holds, self.absent))
 
     def at_least(self, p: Numbers) -> "PValues":
-        """The same where nothing is surer than this."""
+        """The same p-values, but none below `p`."""
         return PValues(*(np.maximum(one, p) for one in vars(self).values()))
 
     @property
@@ -83,8 +85,10 @@ class PValues:
         return self.sure(self.side, *by).word
 
     def sure(self, side: Numbers, *others: Numbers) -> Sure:
-        """What is sure by these two-sided p-values, which may be corrected for other claims: that
-        of the side, and those that it is contradicted, moved towards the sentence and smaller."""
+        """What is significant by two-sided p-values, which may be corrected for other claims.
+
+        side: as from `side`. others: those of `contradicted`, `towards` and `smaller`.
+        """
         decided = bool(side <= LEVEL)
         holds = decided and bool(self.holds < self.absent)
         return Sure(holds, decided and not holds, *(bool(p <= LEVEL) for p in others))
@@ -93,10 +97,10 @@ class PValues:
 def corrected(claims: Mapping[str, PValues], looks: int = 1) -> dict[str, Sure]:
     """What is sure of each claim of one family, at one of several looks.
 
-    Of the claims on either side, of those that are contradicted, of those that training moves
-    towards the sentence and of those that are smaller than published, the expected share of wrong
-    ones is at most `LEVEL` each, however the claims depend on each other (Benjamini and Yekutieli
-    2001). Each look has an equal share of the level.
+    There are four kinds of decisions: that a claim is on either side, that it is contradicted, that
+    training moves it towards the sentence, and that it is smaller than published. The false
+    discovery rate of each kind is at most `LEVEL`, however the claims depend on each other
+    (Benjamini and Yekutieli 2001). Each look has an equal share of the level.
     """
     each = [*claims.values()]
     kinds = [
@@ -111,7 +115,7 @@ def corrected(claims: Mapping[str, PValues], looks: int = 1) -> dict[str, Sure]:
 
 
 def surest(n_claims: int) -> float:
-    """The level at which one of as many claims is decided whatever the others are."""
+    """The level at which one of `n_claims` claims is decided whatever the others are."""
     return LEVEL / (n_claims * sum(1 / rank for rank in range(1, n_claims + 1)))
 
 

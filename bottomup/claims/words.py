@@ -1,4 +1,4 @@
-"""The words for what a study says of a claim, each defined in a sentence; and whose claims."""
+"""The verdicts on a claim, each defined in a sentence; and the papers whose claims are judged."""
 
 LEVEL = 0.05
 PAPERS = {
@@ -37,16 +37,16 @@ MEANING = {
     "holds and training takes away from it.",
     NOT_MEASURED: "The study lacks what the statistic needs.",
 }
-# What is said of a claim to which more seeds bring nothing.
+# What is said of an undecided claim that more seeds would not decide.
 OF_FIRST_SEED = (
     "its table is of the first seed alone; a study with another first seed tells how far runs are "
     "apart"
 )
 LESS_THAN_BEFORE = "no number of runs, since training takes away from it"
 IN_VAIN = (OF_FIRST_SEED, LESS_THAN_BEFORE)
-# A specification as a claim is judged otherwise: its estimator, its layers, its seeds.
+# The estimator, the layers and the seeds of the specification by which a claim is judged.
 AS_JUDGED, THIRDS, ALL = "as judged", "thirds", "all"
-# What a longer training could turn.
+# Verdicts that a longer training could change.
 LACKING = (SMALLER, IN_PART, ABSENT, CONTRADICTED)
 AGAINST = (IN_PART, ABSENT, CONTRADICTED)
 # What a published value is, if it is not the statistic on the paper's own curves.
