@@ -11,7 +11,7 @@ evidence.tHead.addEventListener('click', event => {
     (ascending ? order(a, b) : order(b, a)) || a.dataset.place - b.dataset.place));
 });
 
-// The claim that a link leads to is there, whatever was chosen, and open.
+// Show the claim that a link leads to, opened, even if the chosen verdict hides it.
 function arrive() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (target && !target.checkVisibility()) {

@@ -36,7 +36,7 @@ DRAWN = {
     "untrained": "before training",
 }
 REACH = 140  # distance of the furthest mark from 0, which is in the middle of a picture
-# The picture of a specification curve, from the left edge and downwards; steps along it.
+# The size of the picture of a specification curve, and the largest step from one point to the next.
 CURVE_WIDTH, CURVE_HEIGHT, MOST_STEP = 300, 60, 14
 # The marks of the legend: where they lie, what they are, the middle of its picture, and its look.
 INTERVAL = {"value": 0, "ci_low": -16, "ci_high": 16}
@@ -58,8 +58,9 @@ class Figure(Section):
 
 
 class Objective(Section):
-    """The runs of an objective: their seeds, and the tokens that each was trained on, if any; about
-    how many, where the text decides it; and in what their shape is their own."""
+    """The runs of an objective. tokens: how many each was trained on, None if it was not. about:
+    whether `tokens` is not exact, since it depends on the text. shape: the keys and values in which
+    the shape of their models is their own."""
 
     seeds: list[int]
     tokens: int | None
@@ -153,8 +154,8 @@ def figures_of(claim: dict, figures: Sequence[Figure]) -> list[str]:
 
 
 def counts(claims: pd.DataFrame) -> list[dict]:
-    """Of each paper its name, its title, the total in words, and how many claims have each verdict;
-    of those that rest on the number of another, none count."""
+    """For each paper its name, its title, the total in words, and how many claims have each
+    verdict. Claims that rest on the number of another do not count."""
     return [
         {
             "paper": paper.capitalize(),
@@ -186,7 +187,7 @@ def _rank(names: Iterable[str]) -> dict[str, int]:
 def _rows(
     claims: pd.DataFrame, specifications: pd.DataFrame, figures: Sequence[Figure]
 ) -> list[dict]:
-    """The claims with picture and texts of each, and their places by what they are sorted."""
+    """The claims, each with its picture, its texts, and the keys that the page sorts by."""
     ranks = {
         "verdict": _rank(VERDICTS),
         "measure": _rank(sorted(set(claims["measure"]))),
@@ -256,7 +257,7 @@ def _agree(claim: dict) -> str:
 
 
 def _choices(one: dict) -> str:
-    """What a specification has otherwise, in words."""
+    """The choices in which a specification differs from that of the verdict, in words."""
     usual = {"estimator": words.AS_JUDGED, "layers": words.THIRDS, "seeds": words.ALL}
     return " and ".join(one[choice] for choice, name in usual.items() if one[choice] != name)
 
@@ -314,7 +315,7 @@ def curve(claim: dict, specified: list[dict]) -> dict | None:
     own, *_ = specified
     levels = {"zero": 0.0, "margin": claim["margin"], "published": claim["published"]}
     levels = {name: level for name, level in levels.items() if not isnan(level)}
-    # An interval of two runs would leave nothing of the others to see.
+    # Other intervals do not set the scale: one of two runs is so long that all else would be flat.
     shown = [*levels.values(), *(one["value"] for one in specified), own["ci_low"], own["ci_high"]]
     shown = [number for number in shown if isfinite(number)]
     height = Height(min(shown), max(shown))

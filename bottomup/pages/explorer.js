@@ -14,7 +14,7 @@ const config = {
 };
 const drawn = {};
 
-// One drawing of a chart after the other; the last one stays.
+// Draws wait for earlier draws of the same chart, so that the last one stays.
 function draw(id, spec) {
   drawn[id] = Promise.resolve(drawn[id]).then(async before => {
     before?.finalize();
@@ -26,7 +26,7 @@ function draw(id, spec) {
   return drawn[id];
 }
 
-// What a select offers; what was chosen stays chosen if it is still there.
+// Replace the values of a select; the chosen one stays chosen if it is still among them.
 function offer(select, values, say = said) {
   const before = select.value;
   select.replaceChildren(...values.map(value => new Option(say(value), value)));
@@ -68,7 +68,7 @@ function newMeasure() {
   drawCurves();
 }
 
-// The curves of what was chosen; each choice offers what the ones before it leave.
+// The chosen curves. Each choice offers only values that the choices before it leave.
 function chosenCurves() {
   let {curves, choices} = measure();
   Object.entries(choices).forEach(([name, values], place) => {
@@ -104,7 +104,7 @@ function drawCurves() {
   const color = field => ({field, type: 'nominal', scale: null});
   const layer = (of, spec) => shown.some(of) ? [{data: {values: shown.filter(of)}, ...spec}] : [];
   const step = x[0].includes('-');
-  // Many bands hide one another: that of the first model, until others are asked for.
+  // Many bands hide one another, so only the first model's is shown until others are asked for.
   const banded = unique(shown.filter(point => point.low !== null).map(point => point.runs));
   offer(at('band'), [...banded, ...banded.length > 1 ? ['all'] : [], 'none'], run => run);
   const asked = point => ['all', point.runs].includes(at('band').value);
@@ -124,7 +124,7 @@ function drawCurves() {
       detail: {field: 'runs'},
     },
     layer: [
-      // A layer of none has no extent, of which Vega warns.
+      // Vega warns of a layer without points, which has no extent.
       ...layer(point => point.low !== null && asked(point), {mark: {type: 'area', opacity: .15}, encoding: {
         y: {...y, field: 'low'}, y2: {field: 'high'}, color: color('color')}}),
       ...layer(point => point.color !== point.other || !point.dashed,
@@ -187,7 +187,7 @@ async function drawHeads() {
   const middle = (Math.max(...values) + Math.min(...values)) / 2;
   const columns = Math.max(...heads.map(head => head.head));
   const known = study.importances.filter(name => name in heads[0]);
-  // Of decoders none are looked for.
+  // Decoder heads are not tested for functions.
   const functions = at('kind').value === 'encoder' ? ['functions'] : [];
   const tooltip = ['layer', 'head', ...functions, ...known].map(
     field => ({field, title: said(field)}));
@@ -381,7 +381,7 @@ function newPicture() {
   drawPicture();
 }
 
-// What stands around the word of a point.
+// The text around the word of a point.
 function near(n) {
   const [before, word, after] = marked(n).map(part => part.textContent ?? part);
   const cut = (text, from, to) => text.length > 40 ? text.slice(from, to) : text;

@@ -95,7 +95,7 @@ def curves(name: str, table: pd.DataFrame) -> dict:
 
 
 def _x(table: pd.DataFrame) -> pd.Series:
-    """The layer of each row, or the step between two, as text; none if it is about no layer."""
+    """The layer of each row, or the step between two, as text; missing if it is about no layer."""
     if "layer_a" in table:
         return table["layer_a"].astype(str) + "-" + table["layer_b"].astype(str)
     return table["layer"].astype("Int64").astype("string")

@@ -11,7 +11,8 @@ BOTTOM_UP = "the bottom to the top"
 
 
 class Headline(NamedTuple):
-    """A figure by its name, what it is about, and a function: its points -> what is seen."""
+    """figure: its name. title: what it is about. seen: a function from its points to a sentence on
+    what is seen."""
 
     figure: str
     title: str
@@ -61,7 +62,7 @@ def _some(phrases: list[str]) -> str:
     )
 
 
-# Where there are several of one kind, the first that a study has.
+# For each kind, the first of these figures that a study has.
 KINDS = [
     [
         Headline(
@@ -99,9 +100,9 @@ KINDS = [
 
 
 def headlines(points: dict[str, pd.DataFrame]) -> list[dict[str, str]]:
-    """The `name`, `title` and `seen` of the figures to open with, of those that a study has.
+    """The `name`, `title` and `seen` of the figures to open with.
 
-    points: what each figure draws, by its name; only ours are told.
+    points: what each figure of the study draws, by its name. Published points are left out.
     """
     chosen = [next((one for one in kind if one.figure in points), None) for kind in KINDS]
     return [

@@ -14,7 +14,7 @@ function find() {
   found.textContent = wanted.length ? `${shown} figure${shown === 1 ? '' : 's'}` : '';
 }
 
-// What a link leads to is there, whatever was looked for.
+// Show what a link leads to, even if the search hides it.
 function arrive() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target?.checkVisibility()) {

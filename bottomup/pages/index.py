@@ -23,7 +23,7 @@ from bottomup.pages.signs import VERDICTS, sign
 
 WIDTH = 1024  # of a light image, in pixels
 QUALITY = 45  # of WebP, 0 to 100
-MOST_NAMES = 8  # of panels, or of curves, in place of an image
+MOST_NAMES = 8  # panels, or curves, in the text that replaces an image
 
 
 class Figure(claims_page.Figure):
@@ -151,7 +151,7 @@ def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
 
 
 def sizes(objectives: dict[str, Objective]) -> dict[str, list[str]]:
-    """The objectives by how many runs they have, and of how many tokens, in words."""
+    """The objectives by the number of their runs and of their tokens, in words."""
     by_size: dict[str, list[str]] = {}
     for name, runs in objectives.items():
         by_size.setdefault(runs.size, []).append(name)
@@ -180,9 +180,9 @@ def page(
 ) -> str:
     """The page: what the study is, headline figures, verdicts, and all figures in their order.
 
-    splits, claims: `corpus/splits.csv` and `measures/claims.csv`, None if nothing was judged; of
-    claims none of which is measured, nothing is said. rule: the place of the figures' rule,
-    `file:line`. text: what is said of the text.
+    splits: `corpus/splits.csv`. claims: `measures/claims.csv`, None if nothing was judged; they are
+    left out if none of them is measured. rule: the place of the figures' rule, `file:line`. text: a
+    sentence on the study's text, if there is one to show.
     """
     if claims is not None and (claims["verdict"] == NOT_MEASURED).all():
         claims = None
