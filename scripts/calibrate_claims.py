@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> None:
         name: table(name, frame, **settings.texts.get(name, {}))
         for name, frame in published.frames().items()
     }
-    # Claims beyond the papers have no curves, only the size of the effect to tell them from.
+    # Claims beyond the papers have no published curves, only a size of the effect.
     shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
     theirs, _ = find_all(shown, papers, settings.initial)
     prior_of = priors(as_if) | priors(findings)

@@ -1,7 +1,8 @@
 """Draw the occurrences of a study: held-out text as the models read it, and positions in it.
 
-Settings: n, seed; for the reading as_trained also masked: draws, n_tokens (the ranks from which
-          more replacements are drawn), module and options (of the masked objective).
+Settings: n, seed; for the reading as_trained also masked: draws, n_tokens (more replacements are
+          drawn from as many of the most frequent tokens), module and options (of the masked
+          objective).
 Inputs:   the token file of the test split, source side, and the blocks of its sentences;
           frequencies.csv.
 Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.

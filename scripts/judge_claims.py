@@ -2,9 +2,9 @@
 
 Settings: estimators (for each table with several estimates, those to judge by: values by column);
           texts (for tables, the split that they are of, and the keys that would enlarge it);
-          others (by name, another choice in one table [table, values by column], by which claims
-          on it are judged besides); initial (for each objective, that of the models it starts
-          from); looks (the seeds in order, and how many of them each look has).
+          others (by name, other estimates of one table [table, values by column], by which the
+          claims on it are judged as well); initial (for each objective, that of the models it
+          starts from); looks (the seeds in order, and how many of them each look has).
 Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
           named after their files; if there are any, rank correlations of our curves with the
           published ones, the table of quality and the learning curves of runs

@@ -6,7 +6,7 @@ Settings: table, a module of bottomup/tables; sees, of_heads, unit, reading, lab
           options, what the rows depend on (`Settings` of that module).
 Inputs:   files by name, NAME=FILE: what the table reads.
 Outputs:  the table (.csv), and the same with values without each block of documents (.parquet), or
-          one of these. Of a model without heads to look at, a table of heads has no rows.
+          one of these. A table of heads has no rows for a model whose heads cannot be looked at.
 """
 
 import argparse
@@ -46,7 +46,8 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def named(frame: pd.DataFrame, run: dict) -> pd.DataFrame:
-    """A table after the columns that name what it is about, in place of its own of these names."""
+    """The table with the columns that name its run in front; they replace columns of these
+    names."""
     names = {name: run[name] for name in (*NAMES, *run) if name in run}
     rest = frame.drop(columns=[*names], errors="ignore")
     values = {name: math.nan if value is None else value for name, value in names.items()}
@@ -54,7 +55,7 @@ def named(frame: pd.DataFrame, run: dict) -> pd.DataFrame:
 
 
 def logged(rows: Iterable[dict]) -> Iterator[dict]:
-    """Each row, once the log has it up to its first fractional number, which is its value."""
+    """Each row, after it is logged up to its first float, which is its value."""
     for row in rows:
         words = []
         for name, value in row.items():

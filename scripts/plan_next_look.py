@@ -4,8 +4,8 @@ Settings: planned (how many seeds each look has); seeds, tokens (by objective, h
           and on how many tokens each trains); initial (as for judge_claims.py); pruned (how many
           runs of an objective are pruned).
 Inputs:   the claims, a row each (.csv), if any are judged.
-Outputs:  a config to lay over the study's: the seeds of all that has more than the first look's,
-          by the next look or by one before it, since this file replaces the one of that look.
+Outputs:  a config to lay over the study's, with the number of seeds of each objective that has more
+          than in the first look. It includes those of earlier looks, whose file this one replaces.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def written(upcoming: Next | None, settings: Settings, path: Path) -> str:
 
 
 def overlay(upcoming: Next | None, settings: Settings) -> dict[str, object]:
-    """The keys of all numbers of seeds that are larger than those of the first look."""
+    """The keys for all numbers of seeds that are larger than in the first look."""
     first = settings.planned[0]
     seeds = settings.seeds | (upcoming.seeds if upcoming else {})
     pruned = (upcoming and upcoming.pruned) or settings.pruned
@@ -69,7 +69,8 @@ def overlay(upcoming: Next | None, settings: Settings) -> dict[str, object]:
 
 
 def costs(upcoming: Next, settings: Settings) -> list[str]:
-    """What the look trains: runs, tokens, and how much that is of what the study has trained."""
+    """Lines on what the look trains: runs, tokens, and their share of what the study has
+    trained."""
     now, tokens = settings.seeds, settings.tokens
     lines = [
         f"# {name}: from {now[name]} to {n} seeds, of {tokens[name]:,} tokens each"

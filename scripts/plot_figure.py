@@ -2,11 +2,10 @@
 
 Settings: figure, a module of bottomup/figures; title, the question above it; options of the
           figure, for example {"objective": "lm"}; tables, a name for each table; tables of one
-          name are joined; places, of models in the study, which give the colors of those without
-          their own.
+          name are joined; places, the numbers by which models without a fixed color get one.
 Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
 Outputs:  the figure as PNG and PDF, its points as CSV. Values that rest on too few cases are left
-          out, and the figure says so, as of a table without rows.
+          out, and the figure says so. It also says if there is nothing to draw.
 """
 
 import argparse

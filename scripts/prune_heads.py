@@ -6,9 +6,9 @@ Settings: objective, seed, module, options (the run; module null: a checkpoint);
 Inputs:   the model's folder; the splits train and dev as it reads them, token files or, for a
           checkpoint, parquet files; for methods other than gates, the table of gates at the same
           penalty, and the importance of the run's heads.
-Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. Nothing in the model of a
-          checkpoint reads closed heads. While it runs, checkpoint/ beside them: after a stop, the
-          same command resumes from there.
+Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. In the model of a checkpoint,
+          nothing reads the output of closed heads. While it runs, checkpoint/ beside them: after a
+          stop, the same command resumes from there.
 """
 
 import argparse

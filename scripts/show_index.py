@@ -46,8 +46,8 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def rule() -> str:
-    """The current place of the rule of figures, `file:line`: only shown, no result depends on
-    it."""
+    """The current place of the figures' rule, `file:line`. It is only shown, and no result depends
+    on it."""
     lines = RULES.read_text(encoding="utf-8").splitlines()
     line = next(n for n, line in enumerate(lines, start=1) if 'f"plot_{name}"' in line)
     return f"{RULES.as_posix()}:{line}"
