@@ -40,7 +40,7 @@ min_version("9.25")
 keep_exact()
 say_what_differs()
 
-# Read before Snakemake reads it, which would run the code in a template.
+# Read the config before Snakemake does, which would run the code in a template.
 try:
     TYPED = typed(sys.argv[1:])
     if lines := [*misleading(workflow, TYPED)]:
@@ -72,7 +72,7 @@ report: "docs/report.rst"
 # in UTF-8 for them, and sets are in one order.
 os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")
 os.environ.update(PYTHONUTF8="1", PYTHONHASHSEED="0")
-# Set by the Snakemake that sent this one to a node, where the cluster ends jobs.
+# The Snakemake that sent this one to a node has set it; but on a node, the cluster ends jobs.
 os.environ.pop(running.FOLDER, None)
 
 
@@ -96,7 +96,7 @@ onstart:
             file=sys.stderr,
         )
     if not ON_CLUSTER:
-        # It limits nothing here, and takes a fifth of a core in the end: profiles/README.md.
+        # It limits nothing here, and in the end takes a fifth of a core (profiles/README.md).
         workflow.scheduler.job_rate_limiter = None
     expect_a_stop()
     PROGRESS.start()
@@ -184,6 +184,6 @@ onsuccess:
 
 onerror:
     PROGRESS.end()
-    if not start.is_by_study():  # which says it by itself
+    if not start.is_by_study():  # ./study prints it by its own logger
         failed, n_done = workflow.scheduler.failed, len(PROGRESS.watch.done)
         atexit.register(say_how_it_ended, failed, n_done, REASONS)

@@ -1,8 +1,8 @@
 # Claims: tables and figures -> what the papers say, with a verdict on each sentence; and the main
 # tables in LaTeX.
 
-# With the values without each block of documents, except gates: they do not depend on held-out
-# text.
+# The tables that claims read. Parquet also has the values without each block of documents; gates
+# need none, since they do not depend on held-out text.
 JUDGED = [
     f"{name}.parquet"
     for name, table in TABLES.items()
@@ -15,8 +15,8 @@ BESIDE_PUBLISHED = [
     for name, figure in FIGURES.items()
     if figure.published
 ]
-CORRELATIONS = []  # of our curves with published ones, where there are both
-CLAIMS = []  # the table of claims, where some are judged
+CORRELATIONS = []  # the table of our correlations with published curves, if any
+CLAIMS = []  # the table of claims, if some are judged
 TRAINED_RUNS = SUBJECTS.runs(SUBJECTS.trained)
 # Tables that the papers' curves can fill.
 CALIBRATING = [
@@ -202,7 +202,7 @@ rule plan_next_look:
         """
 
 
-# By the name of a LaTeX table, the measures that it is made from.
+# For each LaTeX table, the table of measures that it is made from.
 LATEX = {
     **({"claims": "claims", "verdicts": "claims"} if CLAIMS else {}),
     **{

@@ -22,17 +22,17 @@ FREQUENCIES = {
     "words": "<results>/corpus/word_frequencies.csv",
     "plain": "<results>/corpus/frequencies.csv",
 }
-# What is measured, a table for each module of bottomup/tables; and, by table, the parts from which
-# it is collected. Pruning writes its gates by itself.
+# What is measured: a table for each module of bottomup/tables; and, for each table, the parts from
+# which it is collected. The parts of `gates` are written by pruning.
 TABLES = {name: module.TABLE for name, module in tables().items()}
 MEASURES = {name: table.parts(SUBJECTS) for name, table in TABLES.items()}
 MEASURES["gates"] = SUBJECTS.pruned_runs() + SUBJECTS.pruned_checkpoints()
 WHOLE = f"<results>/runs/{RUN}"
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
-# Those that the config names, and of which the study has nothing.
+# Tables that the config asks for (`only`), but for which the study has nothing to measure.
 IN_VAIN = [name for name in STUDY.only if not MEASURES[name]]
 MEASURES |= dict.fromkeys(STUDY.left_out(), [])
-# Those that are collected to one table.
+# Tables whose parts are joined to one CSV file.
 COLLECTED = [
     name
     for name, parts in MEASURES.items()
@@ -51,7 +51,8 @@ VIEWS_MB = (
     / 8e6
 )
 WIDE = 256  # dimensions; a narrower model does not keep a GPU busy
-# What `default-resources` says: 0, there are none; 1, also narrow models have one; None, nothing.
+# GPUs of a job in `default-resources`: 0, there are none; 1, narrow models get one, too; None, it
+# does not say.
 GPUS = getattr(
     (workflow.resource_settings.default_resources or {}).get("gpu"), "value", None
 )
@@ -99,14 +100,14 @@ MODEL, PRUNED_MODEL = model_in(WHOLE), model_in(PRUNED)
 
 
 def notice_of_text():
-    """Whether the text is that of the findings, once it is there."""
+    """A line on whether the text is that of the findings, once the text is there."""
     splits = Path(f"results/{STUDY.study}/corpus/splits.csv")
-    with suppress(UserError):  # who reads it as a result tells of damage
+    with suppress(UserError):  # jobs that read the file report damage
         return splits.exists() and notice(settings_of(STUDY.corpus), splits)
 
 
 def notice_of_only():
-    """What the config asks for in vain, in a line."""
+    """A line on tables that the config asks for in vain."""
     return IN_VAIN and (
         f"only: found {', '.join(IN_VAIN)}, of which this study has nothing to measure: left out; "
         "docs/tables.md says what each is about"

@@ -1,6 +1,6 @@
 # Attention heads: models -> models with fewer heads. What is measured of them: measures.smk.
 
-HEADS = []  # the table of heads, where both are measured
+HEADS = []  # the table of heads, if their importance and functions are measured
 if MEASURES["head_importance"] and MEASURES["head_functions"]:
 
     rule collect_heads:
@@ -40,7 +40,7 @@ SMALLER = {
 }
 
 
-# A checkpoint with its own objective, in its own tokens.
+# A checkpoint is fine-tuned by its own objective, on its own tokens.
 rule prune_heads:
     input:
         **MODEL,
@@ -76,7 +76,7 @@ rule prune_heads:
         """
 
 
-# Of a run alone: most families of checkpoints want as many heads in each layer.
+# Only runs are made smaller: most families of checkpoints need equally many heads in each layer.
 rule shrink_pruned:
     input:
         **{

@@ -39,8 +39,8 @@ def heads_from(objective):
 
 
 def same_run(objective):
-    """The metrics of the same run under another name, after which this one is in `trained/`; none
-    for most objectives."""
+    """The metrics of the same run under another name; none for most objectives. Once they exist,
+    this run need not be trained, since it is in `trained/`."""
     same = SUBJECTS.same_training(objective)
     return [f"<results>/runs/{same}-{{seed}}/metrics.jsonl"] if same else []
 
@@ -51,8 +51,8 @@ def steps_to_keep(objective):
 
 
 def of_subject(ours, theirs):
-    """The inputs of a job about a run of ours, or about a model that others trained, which has
-    tokens of its own: paths, or a function that gives them."""
+    """The inputs of a job: `ours` if it is about a run, `theirs` if it is about a checkpoint, which
+    has tokens of its own. Each is paths, or a function that gives them."""
 
     def paths(wildcards):
         is_theirs = wildcards.objective in SUBJECTS.checkpoints
@@ -76,7 +76,7 @@ def text_of(split):
 
 
 def drawn(*files):
-    """The occurrences of a reading: each objective with masks has its own draw."""
+    """Files of the occurrences of a reading. Each objective with masks has its own draw."""
 
     def paths(wildcards):
         masked = wildcards.get("reading") == "as_trained"
@@ -123,7 +123,7 @@ def of_pair(path):
 
 
 def stitched_into(wildcards):
-    """The files of the models whose states a run goes on from."""
+    """The files of the models whose states are stitched into a run."""
     others = SUBJECTS.stitched_into(wildcards.objective)
     folders = [f"<results>/runs/{other}" for other in others]
     return [path for folder in folders for path in model_in(folder).values()]
@@ -134,7 +134,7 @@ def trained_with_masks(objective):
 
 
 def where(asked, *files):
-    """These files, if this is so of the job's objective."""
+    """These files if `asked` is true of the job's objective, else none."""
     return lambda wildcards: [*files] if asked(wildcards.objective) else []
 
 

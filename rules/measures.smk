@@ -1,5 +1,5 @@
 # Measures: views, or a model and text -> tidy tables, a part for each run or pair of runs -> one
-# table for each measure. What a table reads and takes, it says itself: bottomup/tables.
+# table for each measure. Modules of bottomup/tables say what each table reads and what it takes.
 
 
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
@@ -13,7 +13,7 @@ RATINGS = [str(RATINGS)] if RATINGS else []
 READS = {
     "model": MODEL,
     "pruned_model": PRUNED_MODEL,
-    # Of a run, the smaller model that computes the same.
+    # For a run, the smaller model that computes the same.
     "judged_model": {
         **{
             name: of_subject(
@@ -62,9 +62,9 @@ READS = {
     "test": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.test.npy"},
     "pairs": {"pairs": "<results>/corpus/test.parquet"},
     "ratings": {"ratings": RATINGS},
-    # With which a checkpoint finds the words of a split.
+    # What a checkpoint needs to find the words of a split.
     "words": {"written": of_subject(ours=[], theirs=WRITTEN)},
-    # The split dev beside the split test, and what is known of the tokens of the latter.
+    # The split dev, for what is fitted on it and measured on the split test.
     "fitted": {"dev": text_of("dev")},
     # The text of training as a model reads and predicts it, and the models whose states it goes on
     # from.
@@ -76,6 +76,7 @@ READS = {
         "text": tokens_of(["test"], ["source"]),
         "blocks": "<results>/corpus/blocks.test.npy",
     },
+    # What is known of the tokens of the split test.
     "known": {
         "annotation": ANNOTATION,
         "frequencies": of_subject(FREQUENCIES["plain"], FREQUENCIES["words"]),
@@ -99,7 +100,7 @@ READS = {
         "pairs": "<results>/corpus/test.parquet",
         "target_tokenizer": where(SUBJECTS.translates, TARGET_TOKENIZER),
     },
-    # In sub-words of ours or, for a checkpoint, in words.
+    # The split test in our sub-words or, for a checkpoint, in words.
     "held_out": {
         "text": of_subject(
             tokens_of(["test"], ["source"]), tokens_of(["test"], ["words"])
@@ -110,7 +111,7 @@ READS = {
 }
 
 
-# For a table: measure_NAME.
+# A rule for each table: measure_NAME.
 for name, table in TABLES.items():
     part = PATTERNS[table.part]
 

@@ -1,7 +1,8 @@
 # Pages: figures, claims and tables -> the site of the study, which a browser opens from a disk.
 
 
-# With curves over the layers; in the order of the figures that draw them.
+# Tables with curves over the layers; and those of them that the explorer shows, in the order of the
+# figures that draw them.
 OVER_LAYERS = [name for name, table in TABLES.items() if table.over_layers]
 DRAWN = [table for figure in FIGURES.values() for table in figure.tables]
 EXPLORED = [

@@ -27,12 +27,13 @@ def memory(base_mb, per_input_mb, per_weight_mb=None):
 
 
 def opening_mb(wildcards, input, attempt):
-    """Memory in MB to open a checkpoint; that of one of a billion weights before it is fetched."""
+    """Memory in MB to open a checkpoint. Until it is fetched, it counts as one of a billion
+    weights."""
     return memory(600, 3.3)(wildcards, input, attempt) if input else 8000 * attempt
 
 
 def minutes(base, per_input_mb):
-    """Minutes for a job that goes through its input; more at each new attempt."""
+    """Minutes for a job that reads all its input; more at each new attempt."""
 
     def runtime(wildcards, input, attempt):
         return int(attempt * (base + per_input_mb * size_mb(input)))
@@ -108,13 +109,14 @@ def pruning_minutes(wildcards, input, attempt):
 
 
 def in_batches(wildcards, resources):
-    """How much text a model reads at once, where one reads text."""
+    """The argument that says how much text a model reads at once; "" if no model reads text."""
     n = resources.get("batch_tokens")
     return f"--batch-tokens {n}" if n else ""
 
 
 def tokens_to_read(objective):
-    """The length of a run, in tokens of all stacks of layers."""
+    """The tokens that a run reads, times the stacks of layers that they pass; 0 if it is not
+    trained."""
     name, _ = names.objective_and_half(objective)
     if name not in SUBJECTS.trained:
         return 0
@@ -149,15 +151,16 @@ def with_its_run(wildcards):
 
 
 def group_of(table):
-    """With what a part of a table is sent to a cluster."""
+    """The group of jobs with which a part of a table is sent to a cluster."""
     if table.part == "pruned":
         return with_its_run
     return "pairs" if table.part == "pair" else OF_ONE_RUN
 
 
 def seconds_and_threads(job):
-    """Of a job before any like it has run; a run at a step is kept where its training was."""
-    # Asked in a thread: Snakemake may be about to expand them anew.
+    """The estimated seconds of a job before any like it has run, and its threads. A run at a step
+    counts as untrained, since its training has kept it."""
+    # This runs in a thread of its own: Snakemake may be about to expand params anew.
     settings, rule = (job.params or {}).get("settings", {}), job.rule.name
     of_ours = settings.get("objective") not in SUBJECTS.checkpoints
     if "training" not in settings or rule.endswith("_to_step") or not of_ours:
