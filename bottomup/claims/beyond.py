@@ -10,7 +10,7 @@ import numpy as np
 
 from bottomup.claims.claim import BETWEEN_SHARES, Claim, Parts, collect
 from bottomup.claims.curves import between_objectives, information, mean, neighbors, top
-from bottomup.claims.evolution import loss
+from bottomup.claims.evolution import information_lost
 from bottomup.claims.tables import Tables
 
 CLAIMS: list[Claim] = []
@@ -29,7 +29,7 @@ WIDER = "a wider model, as in studies/workstation.yaml"
 
 
 def lost(tables: Tables, objective: str) -> np.ndarray:
-    return loss(information(tables, objective))
+    return information_lost(information(tables, objective))
 
 
 def same_token(tables: Tables, objective: str) -> np.ndarray:

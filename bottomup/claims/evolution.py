@@ -71,7 +71,7 @@ def fall(curve: Curve) -> np.ndarray:
     return curve[0] - mean(top(curve[1:]))
 
 
-def loss(curve: Curve) -> np.ndarray:
+def information_lost(curve: Curve) -> np.ndarray:
     """How far a curve is below its value at the embeddings, mean over layers."""
     return curve[0] - mean(curve[1:])
 
@@ -225,7 +225,7 @@ def mlm_reconstructs_input(tables: Tables) -> Parts:
 )
 def untrained_forgets_nothing(tables: Tables) -> Parts:
     def lost(objective: str) -> np.ndarray:
-        return loss(information(tables, objective))
+        return information_lost(information(tables, objective))
 
     untrained = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained"}
     return every(PAPER, lambda name: lost(name) / 2 - lost(untrained[name]))

@@ -63,7 +63,7 @@ def _params(persistence: PersistenceBase, job: Job) -> list[str]:
 def slice_of(job: Job) -> str | None:
     """The slice of a job, as text, with the order and names of its inputs; None if it has none."""
     settings = job.params.get("settings")
-    return None if settings is None else repr(Slice(settings, **{INPUTS: ordered(job.input)}))
+    return None if settings is None else repr(Slice(settings, **{INPUTS: digests(job.input)}))
 
 
 def write_plan(jobs: Iterable[Job]) -> None:
@@ -72,7 +72,7 @@ def write_plan(jobs: Iterable[Job]) -> None:
     nodes.write_down((str(job.output[0]), planned) for job, planned in slices if planned)
 
 
-def ordered(inputs) -> dict[str, str]:
+def digests(inputs) -> dict[str, str]:
     """For each name of inputs, a digest of its paths in their order.
 
     It is a digest, since hundreds of paths would be longer than all other settings.
@@ -95,14 +95,14 @@ def _input_changed(persistence: PersistenceBase, job: Job, file=None) -> bool:
     Inputs whose content changed are added to a reason that Snakemake has, `Updated input files`.
     """
     recorded = persistence.metadata(file).input_checksums or {}
-    others = [path for path in job.input if recorded.get(str(path)) != _now(persistence, path)]
+    others = [path for path in job.input if recorded.get(str(path)) != _latest(persistence, path)]
     if _set_of_inputs_changed(persistence, job, file):
         return True
     persistence.dag.reason(job).updated_input.update(others)
     return False
 
 
-def _now(persistence: PersistenceBase, path: _IOFile) -> str | None:
+def _latest(persistence: PersistenceBase, path: _IOFile) -> str | None:
     """The checksum of an input; if it is missing, the checksum recorded when it was made."""
     if checksum := _as_recorded(path):
         return checksum

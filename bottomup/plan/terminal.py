@@ -28,7 +28,7 @@ OUTPUTS = (
     (re.compile(r"results/[^/]+/figures/(.+)\.png"), "figure"),
 )
 # Two messages of Snakemake that are not printed, since a failed job has a line of its own.
-OF_A_PROGRAM, AT_THE_END = "CalledProcessError", "At least one job did not complete successfully"
+PROGRAM_FAILED, JOBS_FAILED = "CalledProcessError", "At least one job did not complete successfully"
 
 
 class LogHandler(LogHandlerBase, logging.StreamHandler):
@@ -85,7 +85,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
             self.failed.add(fields["jobid"])
             yield from (f"failed: {log}: {last_line(Path(log))}" for log in fields["log"])
         elif event == LogEvent.ERROR:
-            if OF_A_PROGRAM not in text and AT_THE_END not in text:
+            if PROGRAM_FAILED not in text and JOBS_FAILED not in text:
                 self.failed.add(0)
                 yield text
         elif event is None and (record.levelno == logging.WARNING or hasattr(record, SHOWN)):

@@ -10,7 +10,7 @@ import pytest
 from snakemake.iocontainers import InputFiles
 
 from bottomup.plan import contents, records
-from bottomup.plan.records import _changed, ordered, slice_of
+from bottomup.plan.records import _changed, digests, slice_of
 from bottomup.plan.slices import Slice
 from tests.plan.checkouts import RESULTS
 from tests.plan.test_stale import NEIGHBOURS
@@ -22,13 +22,13 @@ PART = "measures/neighbors/lm-1.csv"
 def test_order_and_names_of_inputs_are_told():
     paths = {"views": ["a", "b"], "table": "c"}
     others = [{"views": ["b", "a"], "table": "c"}, {"tables": ["a", "b"], "view": "c"}]
-    first, *rest = (ordered(InputFiles(fromdict=some)) for some in (paths, *others))
-    assert [first == ordered(InputFiles(fromdict=paths)), *(first == other for other in rest)] == [
+    first, *rest = (digests(InputFiles(fromdict=some)) for some in (paths, *others))
+    assert [first == digests(InputFiles(fromdict=paths)), *(first == other for other in rest)] == [
         True,
         False,
         False,
     ]
-    assert ordered(InputFiles(["a", "b"])) != ordered(InputFiles(["b", "a"]))
+    assert digests(InputFiles(["a", "b"])) != digests(InputFiles(["b", "a"]))
 
 
 @pytest.mark.parametrize("failed", [True, False])
