@@ -1,8 +1,8 @@
 # Runs: token files -> a trained model for each objective and seed -> its quality.
 #
 # The first seed of each objective is trained before all else, the longest first, so that the first
-# headline figure comes early. Of the others quick ones go first, and all other jobs before them, so
-# that figures exist as early as their runs allow.
+# headline figure comes early. Then come all jobs that train nothing, then the other trainings, the
+# quickest first: so figures exist as early as their runs allow.
 
 
 for objective in QUICKEST_FIRST:

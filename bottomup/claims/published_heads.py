@@ -144,7 +144,8 @@ def encoder_sweep():
 
 
 def all_sweep():
-    """Models with gates on heads of all kinds, and models of their shape trained from scratch."""
+    """Models pruned by gates on all kinds of heads, and models with the same heads trained from
+    scratch."""
     counts = load_published("heads_dying_by_attn_type_both")
     counts = counts[counts["panel"] == "WMT"].pivot(index="x", columns="series", values="y")
     names = {"enc self": "heads_encoder", "dec self": "heads_decoder", "dec-enc": "heads_cross"}
