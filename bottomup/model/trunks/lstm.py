@@ -1,8 +1,11 @@
 """Long short-term memory (Hochreiter and Schmidhuber 1997)."""
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 from torch import Tensor, nn
 
+from bottomup.core.precision import multiplies_bfloat16
 from bottomup.model.trunks import backwards
 
 GATES = 4  # input, forget, cell, output: in this order in PyTorch's matrices
@@ -18,10 +21,19 @@ class Layer(nn.Module):
         self.lstms = nn.ModuleList(lstm(width, width // directions) for _ in range(directions))
 
     def forward(self, x: Tensor, tokens: Tensor) -> Tensor:
-        ways = [self.lstms[0](x)[0]]
-        for from_right in self.lstms[1:]:
-            ways.append(backwards(from_right(backwards(x, tokens))[0], tokens))
+        with computable(x.device):
+            ways = [self.lstms[0](x)[0]]
+            for from_right in self.lstms[1:]:
+                ways.append(backwards(from_right(backwards(x, tokens))[0], tokens))
         return torch.cat(ways, dim=-1)
+
+
+def computable(device: torch.device) -> AbstractContextManager:
+    """A context in float32 on a CPU that does not multiply bfloat16: there PyTorch cannot run an
+    LSTM in it."""
+    if device.type == "cpu" and not multiplies_bfloat16(device):
+        return torch.autocast("cpu", enabled=False)
+    return nullcontext()
 
 
 def lstm(width: int, out: int) -> nn.LSTM:
