@@ -47,6 +47,7 @@ from tests.measures.test_lens import test_the_program as test_lens
 from tests.measures.test_lens import test_the_program_of_beliefs as test_beliefs
 from tests.measures.test_measure_scripts import (  # noqa: F401
     influence_of,
+    measured,
     run,
     test_influence_in_a_checkpoint_is_by_word,
     test_mutual_information_of_each_layer_label_and_estimator,

@@ -48,7 +48,7 @@ def having(rows: pd.DataFrame, name: str, **wanted: Any) -> pd.DataFrame:
     """
     some = {k: v if isinstance(v, list) else [v] for k, v in wanted.items()}
     for column, values in some.items():
-        found = sorted(rows[column].astype(str).unique())
+        found = sorted(rows[column].convert_dtypes().astype(str).unique())
         rows = rows[rows[column].isin(values)]
         if rows.empty:
             asked = (f"{k} {' or '.join(map(str, v))}" for k, v in some.items())
