@@ -24,7 +24,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from bottomup.core import running
-from bottomup.core.errors import UserError
+from bottomup.core.errors import UserError, in_one_line
 from bottomup.plan import links, start
 from bottomup.plan.config import load, require_packages
 from bottomup.plan.digest import count_versions_of
@@ -41,7 +41,7 @@ keep_exact()
 say_what_differs()
 
 # Read the config before Snakemake does, which would run the code in a template.
-try:
+with in_one_line("the study cannot start:\n"):
     TYPED = typed(sys.argv[1:])
     if lines := [*misleading(workflow, TYPED)]:
         raise UserError("\n".join(lines))
@@ -50,15 +50,11 @@ try:
         count_versions_of(locked())
     else:
         require_packages(STUDY)
-except UserError as error:
-    sys.exit(f"error: the study cannot start:\n{error}")
 
 if workflow.is_main_process:
-    try:
+    with in_one_line():
         start.require_none_at_work(Path(f"results/{STUDY.study}"), TYPED)
         make_again_what_was_lost(Path(f"results/{STUDY.study}"))
-    except UserError as error:
-        sys.exit(f"error: {error}")
     start.run_in(Path(f"results/{STUDY.study}"))
 
 
@@ -83,12 +79,10 @@ pathvars:
 
 
 onstart:
-    try:
+    with in_one_line():
         links.require_none(Path(f"results/{STUDY.study}"))
         running.start(Path(f"results/{STUDY.study}"))
         write_plan(workflow.dag.needrun_jobs())
-    except UserError as error:
-        sys.exit(f"error: {error}")
     if workflow.touch:
         print(
             "--touch: results will count as made with today's settings, code, packages and inputs,"
@@ -116,14 +110,12 @@ include: "rules/pages.smk"
 
 
 if workflow.is_main_process:
-    try:
+    with in_one_line("the study cannot start:\n"):
         links.require_folders(
             str(path)
             for each in workflow.rules
             for path in [*each.output, *each.log, each.benchmark or ""]
         )
-    except UserError as error:
-        sys.exit(f"error: the study cannot start:\n{error}")
     for line in filter(
         None,
         [

@@ -1,6 +1,9 @@
 """The one exception for mistakes that a user can correct."""
 
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # _ADDRESS: a web address after its protocol. _USER: user:password before the @ of a host.
 _ADDRESS = re.compile(r"(?<=://)[^\s\"]+")
@@ -15,6 +18,15 @@ class UserError(Exception):
 
     def __init__(self, message: object) -> None:
         super().__init__(hidden(str(message)))
+
+
+@contextmanager
+def in_one_line(before: str = "") -> Iterator[None]:
+    """End the process with `error: `, these words and the mistake, if the block raises one."""
+    try:
+        yield
+    except UserError as error:
+        sys.exit(f"error: {before}{error}")
 
 
 def hidden(text: str) -> str:

@@ -8,18 +8,16 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from bottomup.plan import start, terminal
 from bottomup.core import running
-from bottomup.core.errors import UserError
+from bottomup.core.errors import in_one_line
 
 
 def main(given: list[str]) -> None:
     """Run Snakemake as ./study was asked to, and exit with its status."""
     start.by_study(given)
     LoggerPluginRegistry().register_plugin(start.MODULE, terminal)
-    try:
+    with in_one_line():
         arguments = start.snakemake_arguments(given)
         known, parser = start.parsed(arguments)
-    except UserError as error:
-        sys.exit(f"error: {error}")
     sys.argv = ["snakemake", *arguments]  # for those who look at the command line
     try:
         succeeded = args_to_api(known, parser)

@@ -16,7 +16,7 @@ from snakemake.cli import parse_args
 from snakemake.common import get_appdirs
 from snakemake_interface_logger_plugins.common import logger_plugin_module_prefix
 
-from bottomup.core.errors import UserError
+from bottomup.core.errors import UserError, in_one_line
 from bottomup.core.running import require_idle
 from bottomup.core.schema import nearest
 from bottomup.plan.links import require_none
@@ -128,7 +128,7 @@ def require_config_files(arguments: list[str]) -> None:
     Snakemake takes all that follows `--configfile` for such files, up to the next option. Called by
     profiles/default, which Snakemake reads before them.
     """
-    try:
+    with in_one_line():
         files = [file for some in typed(arguments).configfile for file in some]
         for number, file in enumerate(files):
             if number and file.suffix not in SUFFIXES and not os.path.isfile(file):
@@ -138,8 +138,6 @@ def require_config_files(arguments: list[str]) -> None:
                     f"--configfile {before} -- {file}"
                 )
             _require_file(file)
-    except UserError as error:
-        sys.exit(f"error: {error}")
 
 
 def require_cache() -> None:

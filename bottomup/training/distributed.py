@@ -29,7 +29,7 @@ from torch import Tensor
 from torch.multiprocessing import ProcessExitedException, start_processes
 
 from bottomup.core.device import device, gpus
-from bottomup.core.errors import UserError
+from bottomup.core.errors import UserError, in_one_line
 from bottomup.objectives import IGNORE, Example
 from bottomup.training import stopping
 
@@ -180,7 +180,5 @@ def _run_rank(
     address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     os.environ.update({name: str(value) for name, value in (ranks | address).items()})
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    try:
+    with in_one_line():
         main(arguments)
-    except UserError as error:
-        sys.exit(f"error: {error}")
