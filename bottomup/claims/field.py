@@ -415,7 +415,6 @@ def middle_beats_last(tables: Tables) -> Parts:
     "representation, where the paper labels pairs.",
     contradicted_if="relations are found lower than parts of speech",
     undecided_until=f"relation among measures.probes.tasks, and {LONGER}",
-    within=BETWEEN_SHARES,
 )
 def parts_of_speech_before_relations(tables: Tables) -> Parts:
     def expected(task: str) -> np.ndarray:

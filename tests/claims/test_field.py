@@ -11,6 +11,7 @@ from bottomup.claims.field import CLAIMS, apart
 from bottomup.claims.finding import find_all, of_condition, priors
 from bottomup.claims.inference import NO_PRIOR, Prior
 from bottomup.claims.verdicts import corrected
+from bottomup.measures.jackknife import ANY
 from tests.claims import field_tables
 from tests.claims.made_up import (
     BY_NAME,
@@ -240,3 +241,22 @@ def test_relations_need_their_task(true):
     tags = {"probes": true["probes"].query("task == 'tag'").reset_index(drop=True)}
     with pytest.raises(NotMeasuredError, match="task relation"):
         finding("parts_of_speech_before_relations", tags)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_statistic_leaves_its_range_whatever_its_tables_hold(true, seed):
+    """Shares and distances are 0 or 1; an expected layer may be anywhere, as gains below 0 put it
+    beyond the layers."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(frame):
+        ends = rng.integers(2, size=len(frame)).astype(float)
+        anywhere = rng.normal(0, 20, len(frame))
+        beyond = frame.get("metric", pd.Series(index=frame.index)) == "expected_layer"
+        return moved(frame, np.where(beyond, anywhere, ends))
+
+    bounded = [claim for claim in CLAIMS if claim.within != ANY]
+    assert len(bounded) > 10
+    others = {name: drawn(true[name]) for name in {claim.measure for claim in bounded}}
+    for claim in bounded:
+        assert claim.within.low <= value(claim.name, others) <= claim.within.high, claim.name
