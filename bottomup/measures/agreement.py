@@ -19,7 +19,7 @@ from bottomup.core.seeds import generator
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.word_types import words_of
 from bottomup.measures import jackknife
-from bottomup.measures.log_probability import Questions, of_word
+from bottomup.measures.log_probability import Mode, Questions, of_word
 from bottomup.measures.readers import Reader, by_sentence, of_sentences, preferred
 from bottomup.subjects.words import Span, Words, encode
 
@@ -174,7 +174,7 @@ def answered(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, score: s
     scores = []
     for side in sides:
         tokens = side.select(np.flatnonzero(kept))
-        asked = questions(tokens, verbs[kept], reader.causal, score)
+        asked = questions(tokens, verbs[kept], reader.mode, score)
         scores.append(reader.log_probabilities(tokens, asked))
     return some[kept].assign(is_right=preferred(*scores))
 
@@ -187,12 +187,12 @@ def read(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, form: str) -
     return encode(reader.tokenizer, sentences, places, reader.max_length)
 
 
-def questions(tokens: TokenFile, verbs: np.ndarray, causal: bool, score: str) -> list[Questions]:
+def questions(tokens: TokenFile, verbs: np.ndarray, mode: Mode, score: str) -> list[Questions]:
     """What is asked of each sentence for a score."""
     if score == SENTENCE:
-        return of_sentences(tokens, causal)
+        return of_sentences(tokens, mode)
     words = by_sentence(tokens, tokens.words)
-    return [of_word(of, verb, causal) for of, verb in zip(words, verbs, strict=True)]
+    return [of_word(of, verb, mode) for of, verb in zip(words, verbs, strict=True)]
 
 
 def rows(table: pd.DataFrame, blocks: np.ndarray, least: int) -> Iterator[dict]:

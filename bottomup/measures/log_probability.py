@@ -1,7 +1,6 @@
 """How probable a model finds a sentence, or one word of it, in nats.
 
-A model that reads from left to right predicts each token from those before it. One that sees both
-sides predicts hidden tokens:
+A language model predicts each token from those before it. Other models predict hidden tokens:
 
     a word      with all of its sub-words hidden (Goldberg 2019, arXiv 1901.05287)
     a sentence  each token with itself and all later tokens of its word hidden, summed over the
@@ -16,10 +15,25 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor
 
+from bottomup.core.seeds import generator
 from bottomup.corpus.batches import padded, split_by_size
 from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
-from bottomup.objectives import IGNORE, Example
+from bottomup.objectives import IGNORE, Example, Objective
+
+TYPES = 10_000  # of a sentence in which every objective predicts some token
+
+
+class Mode(NamedTuple):
+    """How a model predicts tokens. hides: whether it reads them hidden. before: whether it predicts
+    a token at the place before it, and so never the first."""
+
+    hides: bool
+    before: bool
+
+
+NEXT, HIDDEN = Mode(hides=False, before=True), Mode(hides=True, before=False)
 
 
 class Questions(NamedTuple):
@@ -30,29 +44,42 @@ class Questions(NamedTuple):
     asked: np.ndarray
 
 
-def of_word(words: np.ndarray, word: int, causal: bool) -> Questions:
+def mode_of(objective: Objective, causal: bool) -> Mode:
+    """How models of an objective predict tokens, told by an example; those that are not trained are
+    asked as LM if they are causal, else as MLM."""
+    if objective.predicts is None:
+        return NEXT if causal else HIDDEN
+    source = np.append(N_SPECIAL + np.arange(TYPES), EOS)[None]  # no type twice
+    random = generator(1, "mode")
+    labels = objective.example(source, source[:, :0], N_SPECIAL + TYPES, random).labels
+    predicted = labels != IGNORE
+    return Mode(objective.masked, not np.array_equal(labels[predicted], source[predicted]))
+
+
+def of_word(words: np.ndarray, word: int, mode: Mode) -> Questions:
     """The questions for one word of a sentence; words: the word of each token, `[length]`."""
     asked = (words == word)[None]
-    return Questions(asked & (not causal), asked)
+    return Questions(asked & mode.hides, asked)
 
 
-def of_sentence(words: np.ndarray, special: np.ndarray, causal: bool) -> Questions:
-    """The questions for a whole sentence: from left to right for every token but the first, which
-    follows nothing; else for every token but special ones, bool `[length]`."""
+def of_sentence(words: np.ndarray, special: np.ndarray, mode: Mode) -> Questions:
+    """The questions for a whole sentence: of what is not hidden for every token but the first,
+    which follows nothing; else for every token but special ones, bool `[length]`."""
     places = np.arange(len(words))
-    if causal:
+    if not mode.hides:
         asked = (places > 0)[None]
         return Questions(np.zeros_like(asked), asked)
     itself = np.eye(len(words), dtype=bool)
     of_its_word = (words == words[:, None]) & (words != NO_WORD) & (places >= places[:, None])
-    return Questions((itself | of_its_word)[~special], itself[~special])
+    some = ~special & (places >= mode.before)
+    return Questions((itself | of_its_word)[some], itself[some])
 
 
 def log_probabilities(
     losses: Callable[[Example], Tensor],
     text: TokenFile,
     questions: Sequence[Questions],
-    causal: bool,
+    mode: Mode,
     mask: int | None,
     padding: int,
     batch_tokens: int,
@@ -60,9 +87,8 @@ def log_probabilities(
     """The summed log-probability of the tokens that are asked for: `[n_sentences]`.
 
     losses: the summed cross-entropy of each row of an example. questions: of each sentence of
-    `text`. causal: whether a token is predicted at the place before it. mask: what stands for a
-    hidden token, if any is. padding: what fills up shorter sentences. batch_tokens: padded tokens
-    at once.
+    `text`. mask: what stands for a hidden token, if any is. padding: what fills up shorter
+    sentences. batch_tokens: padded tokens at once.
     """
     times = [len(of_one.asked) for of_one in questions]
     sentence = np.repeat(np.arange(len(text)), times)
@@ -72,7 +98,7 @@ def log_probabilities(
         ids = padded(text, sentence[rows], padding)
         hide, ask = (_stacked([side[row] for row in rows], ids.shape) for side in (hidden, asked))
         labels = np.where(ask, ids, IGNORE)
-        if causal:
+        if mode.before:
             labels = np.roll(labels, -1, axis=1)  # the first token is never asked for
         read = ids if mask is None else np.where(hide, mask, ids)
         example = Example(read, None, labels, lengths[rows])

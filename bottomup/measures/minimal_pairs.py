@@ -51,7 +51,7 @@ def answered(pairs: pd.DataFrame, tokenizer: Tokenizer, reader: Reader) -> pd.Da
     scores = []
     for side in sides:
         tokens = side.tokens.select(np.flatnonzero(whole))
-        asked = of_sentences(tokens, reader.causal)
+        asked = of_sentences(tokens, reader.mode)
         scores.append(reader.log_probabilities(tokens, asked))
     return pairs[whole].assign(is_right=preferred(*scores))
 

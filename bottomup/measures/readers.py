@@ -10,7 +10,14 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup.corpus.tokens import TokenFile
-from bottomup.measures.log_probability import Questions, log_probabilities, of_sentence
+from bottomup.measures.log_probability import (
+    NEXT,
+    Mode,
+    Questions,
+    log_probabilities,
+    mode_of,
+    of_sentence,
+)
 from bottomup.measures.ngram import Ngrams
 from bottomup.subjects import Subject
 
@@ -26,13 +33,13 @@ MODEL, NGRAMS = "model", f"{ORDER}-grams"
 class Reader:
     """What finds sentences more or less probable.
 
-    tokenizer: its own. max_length: tokens that it reads at once. causal: whether it reads from left
-    to right. log_probabilities: of what is asked about each sentence of a text, `[n_sentences]`.
+    tokenizer: its own. max_length: tokens that it reads at once. mode: how it predicts tokens.
+    log_probabilities: of what is asked about each sentence of a text, `[n_sentences]`.
     """
 
     tokenizer: "Tokenizer | SlowTokenizer"
     max_length: int | None
-    causal: bool
+    mode: Mode
     log_probabilities: Callable[[TokenFile, Sequence[Questions]], np.ndarray]
 
 
@@ -43,6 +50,7 @@ def of_model(subject: Subject, predictor: "Predictor", batch_tokens: int) -> Rea
     """
     if subject.translates or not predictor.gives_probabilities:
         return None
+    mode = mode_of(predictor.objective, subject.causal)
 
     @torch.inference_mode()
     def scores(text: TokenFile, questions: Sequence[Questions]) -> np.ndarray:
@@ -50,13 +58,13 @@ def of_model(subject: Subject, predictor: "Predictor", batch_tokens: int) -> Rea
             lambda example: predictor.losses(example)[0],
             text,
             questions,
-            subject.causal,
+            mode,
             subject.mask,
             subject.padding,
             batch_tokens,
         )
 
-    return Reader(subject.tokenizer, subject.max_length, subject.causal, scores)
+    return Reader(subject.tokenizer, subject.max_length, mode, scores)
 
 
 def of_ngrams(train: TokenFile, tokenizer: Tokenizer) -> Reader:
@@ -69,13 +77,13 @@ def of_ngrams(train: TokenFile, tokenizer: Tokenizer) -> Reader:
         summed = np.where(asked, model.log_probabilities(text), 0)
         return np.bincount(sentence, summed, minlength=len(text))
 
-    return Reader(tokenizer, None, True, scores)
+    return Reader(tokenizer, None, NEXT, scores)
 
 
-def of_sentences(tokens: TokenFile, causal: bool) -> list[Questions]:
+def of_sentences(tokens: TokenFile, mode: Mode) -> list[Questions]:
     """What is asked of each sentence for its probability."""
     parts = zip(by_sentence(tokens, tokens.words), by_sentence(tokens, tokens.special), strict=True)
-    return [of_sentence(words, special, causal) for words, special in parts]
+    return [of_sentence(words, special, mode) for words, special in parts]
 
 
 def by_sentence(tokens: TokenFile, values: np.ndarray) -> list[np.ndarray]:

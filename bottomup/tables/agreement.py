@@ -63,8 +63,8 @@ class Keys(Section):
         le=10**6,
     )
     whole_items: int = key(
-        "of these, those whose whole sentences a model scores that sees both sides, and so reads "
-        "once for each token",
+        "of these, those whose whole sentences a model scores that predicts hidden tokens, and so "
+        "reads once for each",
         "verbs",
         ge=LEAST,
         le=10**6,
@@ -107,7 +107,7 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     readers = {MODEL: model, NGRAMS: of_ngrams(train, tokenizer)}
     parts = []
     for (by, reader), score in product(readers.items(), agreement.SCORES):
-        whole = score == agreement.SENTENCE and not reader.causal
+        whole = score == agreement.SENTENCE and reader.mode.hides
         most = settings.whole_items if whole else settings.items
         some = agreement.drawn(items, most, settings.seed)
         rows = agreement.rows(agreement.answered(some, texts, reader, score), blocks, LEAST)

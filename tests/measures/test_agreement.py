@@ -12,6 +12,7 @@ from transformers import AutoModelForCausalLM, BertForMaskedLM, PreTrainedTokeni
 from bottomup import subjects
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus import bpe, encoding
+from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import spans
 from bottomup.measures import agreement
@@ -24,11 +25,14 @@ from bottomup.measures.agreement import (
     rows,
     with_form,
 )
+from bottomup.measures.log_probability import HIDDEN, NEXT
 from bottomup.measures.readers import Reader, of_ngrams
+from bottomup.objectives import load
 from bottomup.tables.agreement import COLUMNS
 from bottomup.training.run import save
+from tests import tiny
 from tests.subjects import families
-from tests.tiny import drawn
+from tests.tiny import drawn, initial
 
 # Words as text/tag/relation/head, the number of a word of the same sentence.
 PARSED = [
@@ -282,7 +286,7 @@ ASKED = pd.DataFrame(
 )
 
 
-def fake(tokenizer, score, causal=True, max_length=None):
+def fake(tokenizer, score, mode=NEXT, max_length=None):
     """A reader whose score is a function of the text of a sentence; and what it was asked."""
     asked = []
 
@@ -290,7 +294,7 @@ def fake(tokenizer, score, causal=True, max_length=None):
         asked.extend(zip(map(text.sentence, range(len(text))), questions, strict=True))
         return np.array([score(tokenizer.decode(text.sentence(i))) for i in range(len(text))])
 
-    return Reader(tokenizer, max_length, causal, log_probabilities), asked
+    return Reader(tokenizer, max_length, mode, log_probabilities), asked
 
 
 def is_plural(text):
@@ -318,7 +322,7 @@ def test_verbs_of_several_sub_words():
     reader, asked = fake(tokenizer, is_plural)
     answered(ASKED, texts, reader, "sentence")
     assert len(asked) == 8
-    reader, asked = fake(tokenizer, is_plural, causal=False)
+    reader, asked = fake(tokenizer, is_plural, HIDDEN)
     kept = answered(ASKED, texts, reader, "verb").index
     assert not {0, 1} & {*kept}
 
@@ -327,7 +331,7 @@ def test_all_sub_words_of_a_verb_are_asked_for():
     tokenizer = learned([*TEXTS, "a dog contains b saws"], 0)
     two = ASKED[:1].assign(right="sees", wrong="saws")
     text = [*spans(["a dog contains b"], tokenizer)]
-    reader, asked = fake(tokenizer, lambda text: float("sees" in text), causal=False)
+    reader, asked = fake(tokenizer, lambda text: float("sees" in text), HIDDEN)
     found = answered(two, text, reader, "verb")
     assert found["is_right"].tolist() == [1]
     for (ids, (hidden, places)), form in zip(asked, ("sees", "saws"), strict=True):
@@ -429,6 +433,25 @@ def test_the_program(name, measure, text_files, tmp_path):
     assert (both["permuted"] == 0.5).all()
     whole = both.loc[("model", "sentence", "0"), "n"]
     assert whole == (60 if name == "lm" or "causal" in name else 24)
+
+
+@pytest.mark.parametrize("module", ["lm", "mlm", "lm_bidirectional", "mlm_causal"])
+def test_a_model_is_asked_as_it_learned(module, measure, text_files, tmp_path):
+    """It may see both sides and predict a token at the place before it, as in GPT-BERT, or predict
+    hidden tokens from the left; each of these agrees. They are looked at as part of a mix."""
+    tokenizer = load_tokenizer(text_files["word_tokenizer"])
+    text = Text(TokenFile.load(text_files["train"]))
+    model, objective = initial(module, vocab=tokenizer.get_vocab_size()), load(module, {})
+    batch, rng = text.batch(np.arange(240)), np.random.default_rng(0)
+    examples = [objective.example(*batch, tokenizer.get_vocab_size(), rng) for _ in range(40)]
+    tiny.learned(model, *examples, steps=80)
+    save(model, {"source": text_files["word_tokenizer"]}, tmp_path / "model")
+    run, part = {"objective": "both", "seed": 1}, {"objective": module, "share": 1.0}
+    options = {"run": run | {"module": "mix", "options": {"parts": [part]}}, **OPTIONS}
+    table = tmp_path / "agreement.csv"
+    measure("agreement", run, options, model=tmp_path / "model", table=table, **text_files)
+    asked = pd.read_csv(table).query("by == 'model' and attractors == '0' and number == 'both'")
+    assert (asked["accuracy"] > 0.9).all(), asked
 
 
 def test_the_scores_of_the_program_are_the_models(measure, text_files, tmp_path):
