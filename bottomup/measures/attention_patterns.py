@@ -12,8 +12,9 @@ mean over the queries that see such a token at all:
 - `punctuation`; `previous`, `itself` and `next`, by place.
 
 A model that reads from left to right has no `next`, and no `special` where that comes at the end.
-Then there is no row. `uniform` is the share that attention would have if it were spread evenly over
-all that is seen.
+Then there is no row. One that reads from the end is its mirror image: what it reads first is the
+end, and what it read earlier stands further right. `uniform` is the share that attention would have
+if it were spread evenly over all that is seen.
 
 On random tokens that are repeated (Olsson et al. 2022, 25 tokens 4 times), the queries are those
 from the second time on. A share is that on all earlier times together:
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from bottomup.subjects.slow import SlowTokenizer
 
 TOKENS, TIMES, SEQUENCES = 25, 4, 50  # of random tokens
-FIRST = 4  # positions among which a sink is looked for
+FIRST = 4  # positions, in the order of reading, among which a sink is looked for
 # A sink has a larger mean weight than this in a sentence (Gu et al. 2025).
 SINK = 0.3
 # The fewest tokens of a sentence in which a sink is looked for. In much shorter ones, a model that
@@ -97,12 +98,19 @@ def seen_by(batch: Batch, subject: Subject) -> Tensor:
     return seen & (~special & (seen.sum(dim=-1) > 1))[..., None]
 
 
+def reading_order(batch: Batch, subject: Subject) -> Tensor:
+    """When the subject reads each token of a sentence, from 0, `[batch, length]`."""
+    places = torch.arange(batch.ids.shape[1])
+    from_end = batch.lengths[:, None] - 1 - places
+    return from_end if subject.backward else places.expand_as(from_end)
+
+
 def of_text(batch: Batch, subject: Subject, punctuation: np.ndarray) -> Asked:
     """The shares that are asked for in a text; punctuation: which ids are punctuation, bool
     `[n_ids]`."""
     seen, special = seen_by(batch, subject), torch.from_numpy(batch.special)
     marks = torch.from_numpy(batch.tokens & ~batch.special & punctuation[batch.ids.numpy()])
-    places = torch.arange(seen.shape[-1])
+    places, read = torch.arange(seen.shape[-1]), reading_order(batch, subject)
     offsets = places - places[:, None]
     targets = {
         "special": special[:, None, :],
@@ -110,6 +118,7 @@ def of_text(batch: Batch, subject: Subject, punctuation: np.ndarray) -> Asked:
         "previous": offsets == -1,
         "itself": offsets == 0,
         "next": offsets == 1,
+        **{f"{POSITION} {number}": (read == number)[:, None, :] for number in range(FIRST)},
     }
     return Asked(seen, {name: seen & target for name, target in targets.items()})
 
@@ -118,13 +127,13 @@ def of_repeated(batch: Batch, subject: Subject) -> Asked:
     """The shares that are asked for in a text that repeats itself every `TOKENS` tokens."""
     seen = seen_by(batch, subject)
     text = torch.from_numpy(batch.tokens & ~batch.special)[:, None, :]
-    places = torch.arange(seen.shape[-1])
-    offsets = places - places[:, None]
+    read, right = reading_order(batch, subject), -1 if subject.backward else 1
+    offsets = read[:, None, :] - read[:, :, None]
     earlier = (offsets < 0) & (offsets % TOKENS == 0) & text
     targets = {
         "duplicate": earlier,
-        "next_of_earlier": functional.pad(earlier[..., :-1], (1, 0)),
-        "previous_of_earlier": functional.pad(earlier[..., 1:], (0, 1)),
+        "next_of_earlier": functional.pad(earlier, (right, -right)),
+        "previous_of_earlier": functional.pad(earlier, (-right, right)),
     }
     return Asked(seen, {name: seen & text & target for name, target in targets.items()})
 
@@ -146,30 +155,21 @@ def shares(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
     return sums, targets.any(dim=-1).sum(dim=-1)
 
 
-def spread(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
-    """How attention is spread: sums `[batch, heads, 1 + 2 * FIRST]`, and the number of cases of
-    each, `[batch, 1 + 2 * FIRST]`.
-
-    The columns are the entropy, over queries; the share of each of the `FIRST` positions, over the
-    queries that see it; and whether each of these is a sink, once for a sentence.
-    """
-    queries = asked.seen.any(dim=-1)
-    entropy = torch.special.entr(attention).sum(dim=-1).sum(dim=-1)
-    # A batch of shorter sentences has fewer positions.
-    room = max(0, FIRST - attention.shape[-1])
-    on_first = functional.pad(attention.sum(dim=-2), (0, room))[..., :FIRST]
-    seeing = functional.pad(asked.seen.sum(dim=-2), (0, room))[..., :FIRST]
-    long = (asked.seen.sum(dim=-1).amax(dim=-1) >= SINK_LENGTH)[:, None] & (seeing > 0)
-    sinks = (on_first / seeing[:, None].clamp(min=1) > SINK) & long[:, None]
-    sums = torch.cat([entropy[..., None], on_first, sinks], dim=-1)
-    return sums, torch.cat([queries.sum(dim=-1)[:, None], seeing, long], dim=-1)
-
-
 def all_of_text(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
-    """What `shares` and `spread` find, one after the other."""
-    parts = zip(shares(attention, asked), spread(attention, asked), strict=True)
-    sums, counts = (torch.cat(both, dim=-1) for both in parts)
-    return sums, counts
+    """What `shares` finds in a text, then how attention is spread: sums and numbers of cases.
+
+    The columns that follow are the entropy, over queries, and whether each of the `FIRST` positions
+    is a sink, once for a sentence.
+    """
+    sums, counts = shares(attention, asked)
+    entropy = torch.special.entr(attention).sum(dim=-1).sum(dim=-1)
+    queries, seeing = asked.seen.any(dim=-1).sum(dim=-1), counts[:, -FIRST:]
+    long = (asked.seen.sum(dim=-1).amax(dim=-1) >= SINK_LENGTH)[:, None] & (seeing > 0)
+    sinks = (sums[..., -FIRST:] / seeing[:, None].clamp(min=1) > SINK) & long[:, None]
+    return (
+        torch.cat([sums, entropy[..., None], sinks], dim=-1),
+        torch.cat([counts, queries[:, None], long], dim=-1),
+    )
 
 
 def pattern(mean_shares: dict[str, float]) -> str:
@@ -301,8 +301,12 @@ def _columns(names: tuple[str, ...]) -> dict[str, slice]:
 
 
 # The columns of `Totals` that each quantity is about; of several the largest mean counts.
-TEXT = _columns((*ON_TEXT, ENTROPY))
-TEXT |= {POSITION: slice(len(TEXT), len(TEXT) + FIRST), HAS_SINK: slice(len(TEXT) + FIRST, None)}
+N_SHARES = len(ON_TEXT) + FIRST
+TEXT = _columns(ON_TEXT) | {
+    ENTROPY: slice(N_SHARES, N_SHARES + 1),
+    POSITION: slice(len(ON_TEXT), N_SHARES),
+    HAS_SINK: slice(N_SHARES + 1, None),
+}
 REPEATED = _columns(ON_REPEATED)
 
 

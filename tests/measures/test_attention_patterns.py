@@ -49,9 +49,10 @@ class Named:
 class Given(Run):
     """A model of one layer that attends as a function says, from a sentence to `[heads, n, n]`."""
 
-    def __init__(self, attend, norm=None, causal=False):
+    def __init__(self, attend, norm=None, causal=False, backward=False):
         heads = len(attend(np.array([5, 6])))
         config = {"heads": heads, "d_model": 2 * heads, "causal": causal, "vocab_size": VOCAB}
+        config["backward"] = backward
         super().__init__(model_of(**config), Named())
         self.attend, self.norm = attend, norm
 
@@ -279,6 +280,35 @@ def test_a_sink_is_looked_for_in_sentences_of_16_tokens_that_are_seen():
     assert (row["value"], row["n"], row["uniform"]) == (1, 2, 0)
 
 
+# A model that reads from the end.
+
+
+def mirrored(text):
+    """The same sentences from their end."""
+    of_sentences = range(len(text))
+    spans = [slice(*text.offsets[[i, i + 1]]) for i in of_sentences]
+    ids, words, special = (
+        np.concatenate([of[span][::-1] for span in spans])
+        for of in (text.ids, text.words, text.special)
+    )
+    return TokenFile(ids, words, text.offsets, special)
+
+
+def from_end(attend):
+    """The maps of a mirrored sentence."""
+    return lambda ids: attend(ids[::-1])[:, ::-1, ::-1]
+
+
+def test_what_reads_from_the_end_is_the_mirror_image_of_what_reads_from_the_left():
+    """Its first positions are the last of the sentence; only there is a sink to be found."""
+    attend, text = random_maps(causal=True), some_text()
+    left = measured(Given(attend, float, causal=True), text)
+    other = Given(from_end(attend), float, causal=True, backward=True)
+    found = measured(other, mirrored(text)).rename(index={"next": "previous"})
+    pd.testing.assert_frame_equal(found, left, rtol=1e-5, check_like=True)
+    assert found.loc[(2, "weight", "sink"), "value"] > 0.5
+
+
 # Where tokens repeat.
 
 
@@ -306,12 +336,17 @@ def planted(beside, causal):
     return attend
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("reads", ["from both sides", "from the left", "from the end"])
 @pytest.mark.parametrize(("quantity", "beside"), [*zip(ON_REPEATED, (0, 1, -1), strict=True)])
-def test_a_planted_head_has_all_of_it(quantity, beside, causal):
+def test_a_planted_head_has_all_of_it(quantity, beside, reads):
     """One that attends beside the earlier token, such as an induction head, scores 1 there and 0 at
     the other places; where nothing repeats, as much as there is by chance."""
-    found = measured(Given(planted(beside, causal), causal=causal), many_types())
+    attend, text = planted(beside, reads != "from both sides"), many_types()
+    if reads == "from the end":
+        subject = Given(from_end(attend), causal=True, backward=True)
+        found = measured(subject, mirrored(text))
+    else:
+        found = measured(Given(attend, causal=reads == "from the left"), text)
     found = found.loc[1, "weight"].loc[[*ON_REPEATED]]
     expected = dict.fromkeys(ON_REPEATED, 0.0) | {quantity: 1.0}
     assert found["value"].to_dict() == pytest.approx(expected, abs=0.02 * (beside == -1))
