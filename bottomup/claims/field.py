@@ -64,7 +64,8 @@ STEPS = "runs at a dozen steps that are doubled, of three seeds or more"
     statistic="LM, mean angle between one step of a sentence and the next: bottom third of the "
     "layers less top third, degrees",
     published=5.0,
-    differs="Wider: from third to third, not at each layer.",
+    differs="Wider: from third to third, not at each layer. As in the preprint; the version at "
+    "NeurIPS says to the middle layers.",
     contradicted_if="paths bend more in the upper layers",
     undecided_until=LONGER,
 )
