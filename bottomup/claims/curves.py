@@ -247,7 +247,7 @@ def parts_of_layers(n: int) -> Iterator[None]:
 
 
 def bottom(curve: Layers) -> Layers:
-    """The lower third of the layers (or of any sequence), at least one."""
+    """The lower third of two layers or more (or of any sequence), at least one."""
     return curve[: _one_part(curve)]
 
 
@@ -261,11 +261,14 @@ def middle(curve: Layers) -> Layers:
 
 
 def top(curve: Layers) -> Layers:
-    """The upper third of the layers (or of any sequence), at least one."""
+    """The upper third of two layers or more (or of any sequence), at least one."""
     return curve[-_one_part(curve) :]
 
 
 def _one_part(curve: Sized) -> int:
+    """How many are the bottom, and as many the top; NotMeasuredError if these would be the same."""
+    if len(curve) < 2:
+        raise NotMeasuredError("second layer, step or group, which tells the top from the bottom")
     return max(1, len(curve) // PARTS.get())
 
 

@@ -238,13 +238,30 @@ def test_thirds(n, bottom, middle, top):
     assert thirds == (bottom, middle, top)
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_a_model_of_two_layers_has_no_middle(n):
+def test_a_model_of_two_layers_has_no_middle():
     """Were it the mean of both, no two layers could rise and fall, whatever they hold."""
-    layers = list(range(n))
-    assert (curves.bottom(layers), curves.top(layers)) == (layers[:1], layers[-1:])
+    assert (curves.bottom([0, 1]), curves.top([0, 1])) == ([0], [1])
     with pytest.raises(NotMeasuredError, match="layer between the bottom and the top"):
-        curves.middle(layers)
+        curves.middle([0, 1])
+
+
+@pytest.mark.parametrize("part", [curves.bottom, curves.middle, curves.top])
+@pytest.mark.parametrize("n", [0, 1])
+def test_one_layer_has_neither_bottom_nor_top(part, n):
+    with pytest.raises(NotMeasuredError, match="second layer, step or group"):
+        part(list(range(n)))
+
+
+def test_one_step_cannot_be_even_at_the_top(as_published):
+    """Two layers have one step, of which half is less than the whole in any model."""
+    frame = as_published["change"]
+    for layers in (2, 3):
+        few = {"change": frame[frame["layer_b"] <= layers].reset_index(drop=True)}
+        if layers == 3:
+            assert np.isfinite(value("lm_change_even_at_top", few))
+        else:
+            with pytest.raises(NotMeasuredError, match="tells the top from the bottom"):
+                value("lm_change_even_at_top", few)
 
 
 def test_layers_of_a_claim_leave_out_the_embeddings(as_published):

@@ -260,3 +260,24 @@ def test_no_statistic_leaves_its_range_whatever_its_tables_hold(true, seed):
     others = {name: drawn(true[name]) for name in {claim.measure for claim in bounded}}
     for claim in bounded:
         assert claim.within.low <= value(claim.name, others) <= claim.within.high, claim.name
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        *((name, 1) for name in ("lm_straightens_sentences", "upper_layers_depend_on_context")),
+        *((name, 1) for name in ("mlm_rests_on_special_tokens", "mlm_forgets_places")),
+        ("diffusion_changes_less_below", 2),  # they have one step
+    ],
+)
+def test_one_layer_is_neither_the_bottom_nor_the_top(true, name, most):
+    """Its difference from itself is 0, in any model."""
+    frame = true[BY_NAME[name].measure]
+    numbers = frame["layer_b" if "layer_b" in frame else "layer"]
+    for layers, measured in ((most, False), (most + 1, True)):
+        few = {BY_NAME[name].measure: frame[numbers <= layers].reset_index(drop=True)}
+        if measured:
+            assert np.isfinite(value(name, few))
+        else:
+            with pytest.raises(NotMeasuredError, match="tells the top from the bottom"):
+                value(name, few)
