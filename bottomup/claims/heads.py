@@ -105,10 +105,16 @@ def best(parts: np.ndarray) -> np.ndarray:
 def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Kendall's rank correlation (tau-a), -1 to 1, over heads `[heads, draws]`: the pairs that both
     put in the same order less those in opposite orders, as a share of all pairs."""
-    if len(a) < 2:
-        raise NotMeasuredError("second head in a layer")
     pairs = combinations(range(len(a)), 2)
     return mean([np.sign(a[i] - a[j]) * np.sign(b[i] - b[j]) for i, j in pairs])
+
+
+def beside_others(tables: Tables, objective: str, importance: str) -> np.ndarray:
+    """As `heads`. Raises NotMeasuredError if a layer has one head, which is beside no other."""
+    values = heads(tables, objective, importance)
+    if values.shape[1] < 2:
+        raise NotMeasuredError("second head in a layer")
+    return values
 
 
 # Importance
@@ -131,9 +137,7 @@ def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     undecided_until=LONGER,
 )
 def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Parts:
-    ordered = np.sort(heads(tables, objective, RELEVANCE), axis=1)
-    if ordered.shape[1] < 2:
-        raise NotMeasuredError("second head in a layer")
+    ordered = np.sort(beside_others(tables, objective, RELEVANCE), axis=1)
     quarter, center = max(1, ordered.shape[1] // 4), ordered.mean(axis=1)
     most, others = ordered[:, -quarter:].mean(axis=1), ordered[:, :-quarter].mean(axis=1)
     below = center - ordered[:, :quarter].mean(axis=1)
@@ -170,10 +174,10 @@ def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
     within=BETWEEN_SHARES,
 )
 def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> Parts:
-    layers = zip(
-        heads(tables, objective, RELEVANCE), heads(tables, objective, "confidence"), strict=True
-    )
-    return [mean([agreement(relevance, confidence) for relevance, confidence in layers])]
+    relevance = beside_others(tables, objective, RELEVANCE)
+    confidence = heads(tables, objective, "confidence")
+    layers = zip(relevance, confidence, strict=True)
+    return [mean([agreement(*of_layer) for of_layer in layers])]
 
 
 @claim(
@@ -192,7 +196,8 @@ def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> P
     within=BETWEEN_SHARES,
 )
 def first_layer_is_the_exception(tables: Tables) -> Parts:
-    relevance, confidence = heads(tables, "mt", RELEVANCE), heads(tables, "mt", "confidence")
+    relevance = beside_others(tables, "mt", RELEVANCE)
+    confidence = heads(tables, "mt", "confidence")
     first, *above = map(less_confident, relevance, confidence)
     if not above:
         raise NotMeasuredError("second layer")
@@ -203,8 +208,6 @@ def first_layer_is_the_exception(tables: Tables) -> Parts:
 def less_confident(relevance: np.ndarray, confidence: np.ndarray) -> np.ndarray:
     """The share of the other heads of a layer that are less confident than the most relevant one:
     both `[heads, draws]`, to `[draws]`."""
-    if len(relevance) < 2:
-        raise NotMeasuredError("second head in a layer")
     below = confidence < of_most_relevant(confidence, relevance)
     return below.sum(axis=0) / (len(relevance) - 1)
 
@@ -388,7 +391,7 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     first = table.rows.loc[table.rows["accuracy"].idxmax()]
     if first["accuracy"] < RARE:
         raise NotMeasuredError("head of MT's first layer that points to rare tokens")
-    layer = heads(tables, "mt", RELEVANCE)[0]
+    layer = beside_others(tables, "mt", RELEVANCE)[0]
     head = sorted(table.rows["head"].unique()).index(first["head"])
     return [layer[head] - best(np.delete(layer, head, axis=0))]
 
@@ -491,7 +494,7 @@ def with_any(table: Table) -> pd.DataFrame:
 def above_mean(tables: Tables, objective: str) -> np.ndarray:
     """How far the relevance of each head is above the mean of its layer, in multiples of that mean,
     `[layers, heads, draws]`."""
-    relevance = heads(tables, objective, RELEVANCE)
+    relevance = beside_others(tables, objective, RELEVANCE)
     return relevance / relevance.mean(axis=1, keepdims=True) - 1
 
 
