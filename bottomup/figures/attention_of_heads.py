@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, join, points, select
+from bottomup.figures.points import NoRowsError, Tables, join, points, select
 
 IMPORTANCE = [*heads.HEAD, "importance", "value", "ci_low", "ci_high"]
 FUNCTIONS = ["objective", "seed", "layer", "head", "function", "accuracy", "ci_low", "ci_high"]
@@ -63,7 +62,7 @@ def _points(tables: Tables, initial: dict[str, str | None]) -> pd.DataFrame:
     rows = rows[rows["importance"].isin(list(QUANTITIES))]
     models = [name for name in rows["objective"].unique() if name in initial]
     if not models:
-        raise UserError("the table head_importance has only untrained models; measure others, too")
+        raise NoRowsError("the table head_importance has only untrained models")
     rows = rows.rename(
         columns={
             "objective": "series",

@@ -55,7 +55,7 @@ NEEDED = [
 
 
 def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.DataFrame:
-    """The rows of the table `name` with one grouping, its groups in order; UserError for none.
+    """The rows of the table `name` with one grouping, its groups in order; NoRowsError for none.
 
     Groups are the published ones, since the paper's curves stand beside ours.
     """

@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from bottomup.core.errors import UserError
 from bottomup.figures import heads, steps, style
-from bottomup.figures.points import Tables, join, over_seeds, points, select
+from bottomup.figures.points import NoRowsError, Tables, join, over_seeds, points, select
 from bottomup.figures.syntactic_heads import LABELS, RELATIONS
 
 COUNT, ACCURACY = "heads with\na function", "accuracy of the\nbest head"
@@ -53,9 +52,8 @@ def draw(tables: Tables, thresholds: dict[str, float]) -> tuple[Figure, pd.DataF
     drawn = join([_points(rows, quantity) for quantity, rows in parts.items()])
     at_steps = drawn.loc[drawn["x"].notna(), "panel"].unique()
     if not len(at_steps):
-        raise UserError(
-            "the table head_functions has no run at a step; name some in training_steps, or leave "
-            "the figure out"
+        raise NoRowsError(
+            "the table head_functions has no run at a step; name some in training_steps"
         )
     ends = {name: steps.end(tables, name) for name in style.ordered(at_steps)}
     drawn = drawn[drawn["panel"].isin(list(ends))]

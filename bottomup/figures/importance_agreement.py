@@ -7,9 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, over_seeds, points, select
+from bottomup.figures.points import NoRowsError, Tables, over_seeds, points, select
 
 NEEDED = [*heads.HEAD, "importance", "value"]
 LOSS = "loss_increase"
@@ -80,9 +79,9 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
     wide = measured.pivot(index=heads.HEAD, columns="importance", values="value")
     pairs = {series: list(pair) for series, pair in PAIRS.items() if set(pair) <= set(wide)}
     if not pairs:
-        raise UserError(
+        raise NoRowsError(
             f"the table head_importance has no two importances to compare; found "
-            f"{', '.join(wide) or 'none'}; measure confidence, {heads.RELEVANCE} and {LOSS}"
+            f"{', '.join(wide) or 'none'}"
         )
     rows = [
         [*layer, series, part.corr(method="spearman").iloc[0, 1]]
@@ -91,9 +90,9 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
     ]
     rows = pd.DataFrame(rows, columns=[*heads.HEAD[:-1], "series", "y"]).dropna(subset="y")
     if rows.empty:
-        raise UserError(
+        raise NoRowsError(
             f"the table head_importance has no layer with two heads that differ in "
-            f"{', '.join(wide)}; a rank correlation needs them; leave the figure out"
+            f"{', '.join(wide)}; a rank correlation needs them"
         )
     panels = [heads.panel(row.objective, row.attention) for row in rows.itertuples()]
     place = {name: place for place, name in enumerate(heads.panels(rows))}

@@ -8,10 +8,9 @@ token dropout.
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.core.errors import UserError
 from bottomup.figures import groups, style
 from bottomup.figures.influence_of_groups import COLUMNS, counts, cut, finish
-from bottomup.figures.points import Tables, join
+from bottomup.figures.points import NoRowsError, Tables, join
 
 PUBLISHED = {
     "influence_freq": {"MT": "mt", "LM": "lm"},
@@ -26,15 +25,14 @@ def draw(tables: Tables, variants: dict[str, list[str]]) -> tuple[Figure, pd.Dat
 
     variants: the objectives with token dropout, each with the objectives without it to compare.
 
-    Raises UserError if no model was trained with token dropout.
+    Raises NoRowsError if no model was trained with token dropout.
     """
     rows = groups.select(tables, "influence", "frequency_rank", COLUMNS)
     measured = set(rows["panel"])
     if not measured & variants.keys():
-        raise UserError(
+        raise NoRowsError(
             f"the table influence has no objective with token dropout; found "
-            f"{', '.join(style.ordered(measured))}; add mt_noise or lm_noise, or leave the "
-            "figure out"
+            f"{', '.join(style.ordered(measured))}; add mt_noise or lm_noise"
         )
     panels = [name for name in _panels(variants) if name in measured]
     rows = rows[rows["panel"].isin(panels)]

@@ -89,7 +89,7 @@ def draw(tables: Tables, rows: list[Row], estimate: dict[str, int]) -> tuple[Fig
 
 
 def select(measured: pd.DataFrame, wanted: Mapping[str, str | int]) -> pd.DataFrame:
-    """The rows with these values, by layer, as `series` and `x`; UserError if there are none."""
+    """The rows with these values, by layer, as `series` and `x`; NoRowsError if there are none."""
     part = having(measured, "mutual_information", **wanted)
     names = {"objective": "series", "layer": "x", "mi_nats": "value"}
     names |= {"clustering_error_nats": "noise"}

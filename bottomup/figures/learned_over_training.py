@@ -79,7 +79,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     if not len(at_steps):
         raise NoRowsError(
             f"no table of {', '.join(LEARNED)} has a value of a run at a step; name some in "
-            "training_steps, or leave the figure out"
+            "training_steps"
         )
     drawn = drawn[drawn["series"].isin(at_steps)]
     ends = {name: steps.end(tables, name) for name in style.ordered(at_steps)}

@@ -13,10 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import less, over_runs, since_layer_0
-from bottomup.figures.points import Tables, join, points, select
+from bottomup.figures.points import NoRowsError, Tables, join, points, select
 from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 
 # Marker and line of each mask, and the marker for a pair with two masks.
@@ -116,8 +115,9 @@ def _distances(tables: Tables, models: Models, variant: str) -> pd.DataFrame:
     panels = [_panel(pair, models) for pair in pairs]
     rows = rows.assign(series=[*map(_series, pairs)], panel=panels).dropna(subset="panel")
     if rows.empty:
-        raise UserError(
-            "the table pwcca_between_runs has nothing to show; measure it or leave the figure out"
+        raise NoRowsError(
+            "the table pwcca_between_runs has no two runs of one seed that differ in mask or in "
+            "target alone"
         )
     return _over_runs(rows.rename(columns={"layer": "x", "distance": "value"}), UNIT)
 

@@ -12,11 +12,10 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from bottomup.core.errors import UserError
 from bottomup.figures import steps, style
 from bottomup.figures.means import over_runs, since_layer_0
 from bottomup.figures.pairs import RUNS
-from bottomup.figures.points import Tables, join, points, select
+from bottomup.figures.points import NoRowsError, Tables, join, points, select
 from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 
 INFORMATION = "information with input,\nchange since layer 0, nats"
@@ -68,9 +67,9 @@ def _distances(tables: Tables, variant: str) -> pd.DataFrame:
     of_one = (rows["panel"] == rows["objective_b"]) & (rows["seed_a"] == rows["seed_b"])
     of_one &= rows["x"].notna()
     if not of_one.any():
-        raise UserError(
+        raise NoRowsError(
             "the table pwcca_between_runs has no run at a step beside its end; name some in "
-            "training_steps, or leave the figure out"
+            "training_steps"
         )
     return rows[of_one]
 

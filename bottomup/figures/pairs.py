@@ -9,10 +9,10 @@ from itertools import combinations
 
 import pandas as pd
 
-from bottomup.core.errors import UserError
 from bottomup.core.names import half, objective_and_half
 from bottomup.figures import style
 from bottomup.figures.means import less
+from bottomup.figures.points import NoRowsError
 
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
@@ -31,9 +31,9 @@ def comparable(rows: pd.DataFrame, table: str) -> pd.DataFrame:
     same_seed = rows["seed_a"] == rows["seed_b"]
     kept = rows[same_objective != same_seed]
     if kept.empty:
-        raise UserError(
+        raise NoRowsError(
             f"the table {table} has no two runs to compare; this figure needs two objectives or "
-            f"two seeds; add one to the study, or leave the figure out"
+            f"two seeds; add one to the study"
         )
     return kept
 

@@ -17,7 +17,8 @@ Tables = dict[str, pd.DataFrame]
 
 
 class NoRowsError(UserError):
-    """A table has no rows, as one of heads where no model hands out its attention."""
+    """There is nothing to draw: a table has no rows, or none of what a figure shows. This ends no
+    study: little text, small models and checkpoints leave some figures without a point."""
 
 
 def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
@@ -44,7 +45,7 @@ def select(tables: Tables, name: str, columns: Iterable[str], **wanted: Any) -> 
 def having(rows: pd.DataFrame, name: str, **wanted: Any) -> pd.DataFrame:
     """The rows, of the table `name`, with these values by column; of a list one of its values.
 
-    Raises UserError if there are none, naming the values that there are.
+    Raises NoRowsError if there are none, naming the values that there are.
     """
     some = {k: v if isinstance(v, list) else [v] for k, v in wanted.items()}
     for column, values in some.items():
@@ -52,9 +53,9 @@ def having(rows: pd.DataFrame, name: str, **wanted: Any) -> pd.DataFrame:
         rows = rows[rows[column].isin(values)]
         if rows.empty:
             asked = (f"{k} {' or '.join(map(str, v))}" for k, v in some.items())
-            raise UserError(
+            raise NoRowsError(
                 f"the table {name} has no rows with {', '.join(asked)}; found {column} "
-                f"{', '.join(found) or 'none'}; measure it, or leave the figure out"
+                f"{', '.join(found) or 'none'}"
             )
     return rows
 

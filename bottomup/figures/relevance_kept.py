@@ -67,8 +67,7 @@ def _with_relevance(gates: pd.DataFrame, importance: pd.DataFrame) -> pd.DataFra
     if len(unknown):
         of = f"{unknown.iloc[0]['objective']} {unknown.iloc[0]['seed']}"
         raise UserError(
-            f"the table head_importance has no relevance of {of}, which was pruned; measure it, or "
-            f"leave the figure out"
+            f"the table head_importance has no relevance of {of}, which was pruned; measure it"
         )
     return known
 

@@ -12,11 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.head_functions import LABELS as OF_FUNCTIONS
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, over_seeds, points, select
+from bottomup.figures.points import NoRowsError, Tables, join, over_seeds, points, select
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -80,9 +79,9 @@ def _best(rows: pd.DataFrame) -> pd.DataFrame:
     """The row of the head with the highest accuracy, for each run and relation, in our order."""
     rows = rows.dropna(subset="accuracy")
     if rows.empty:
-        raise UserError(
-            f"the table head_functions has no accuracy of any of {', '.join(LABELS)}; the text "
-            f"has no such words; measure more sentences, or leave the figure out"
+        raise NoRowsError(
+            f"the table head_functions has no accuracy of any of {', '.join(LABELS)}; the held-out "
+            f"text has too few such words; raise corpus.splits.test_words"
         )
     rows = rows.sort_values("accuracy", ascending=False, kind="stable")
     best = rows.drop_duplicates(["objective", "seed", "function"])

@@ -138,6 +138,19 @@ def test_values_that_rest_on_too_few_cases_are_left_out_and_the_figure_says_so(s
     assert points.empty and "y" in points
 
 
+def test_a_table_with_nothing_of_what_a_figure_shows_ends_no_study(tmp_path):
+    """Of relations, which little text has too seldom; heads have other functions there."""
+    rows = pd.DataFrame({"function": ["positional", "amod_to_head"], "n": [500, 48]})
+    rows = rows.assign(objective="lm", seed=1, attention="encoder", layer=1, head=1, n_needed=100)
+    rows = rows.assign(accuracy=0.6, ci_low=0.5, ci_high=0.7, baseline_accuracy=0.4)
+    rows["without"] = [[0.5, 0.7]] * 2
+    done = plot(tmp_path, "syntactic_heads", {"head_functions": rows}, options={"threshold": 0.1})
+    assert done.returncode == 0, done.stderr
+    assert "no accuracy of any of nsubj_to_head, " in done.stderr
+    assert (tmp_path / "syntactic_heads.png").exists()
+    assert pd.read_csv(tmp_path / "syntactic_heads.csv").empty
+
+
 def test_tables_that_do_not_say_what_they_need_are_whole():
     table = pd.DataFrame({"n": [1, 2], "y": [0.0, 1.0]})
     kept, line = that_rest_on_enough({"a": table})
