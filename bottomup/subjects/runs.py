@@ -8,6 +8,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from bottomup.core.errors import UserError
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.specials import EOS, MASK, PAD
 from bottomup.model import folder as folders
@@ -234,6 +235,13 @@ def _gated(layers: Layers[EncoderLayer], gates: Tensor | None) -> Iterator[None]
     """A context in which the layers' own gates are multiplied by `gates` `[layers, heads]`."""
     usual = [layer.attention.gates for layer in layers]
     if gates is not None:
+        left = [len(of_layer) for of_layer in usual]
+        if {*left} != {gates.shape[1]}:
+            raise UserError(
+                f"gates for {gates.shape[1]} heads in each layer; heads were removed from this "
+                f"model, whose layers have {', '.join(map(str, left))}; give gates to the model "
+                "that still has them"
+            )
         for layer, row in zip(layers, gates, strict=True):
             layer.attention.gates = layer.attention.gates * row
     try:

@@ -10,6 +10,7 @@ from transformers import AutoModel, BertConfig, GPT2Config, PreTrainedTokenizerF
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS, MASK, PAD, UNK
+from bottomup.heads.removal import without_closed_heads
 from bottomup.subjects.runs import Run
 from bottomup.views.extraction import extract
 from tests.tiny import VOCAB, drawn, ids_of, initial, same_bytes, tokens_of
@@ -109,6 +110,16 @@ def test_a_closed_head_of_a_run():
     subject.model.encoder.layers[1].attention.gates[0] = 0
     assert all(map(torch.equal, found, subject.hidden_states(IDS)))
     assert not torch.equal(found[-1], usual[-1])
+
+
+def test_gates_of_heads_that_were_removed_are_refused_in_a_line():
+    """Which of those that are left a gate is for, the smaller model does not know."""
+    model = drawn("mlm")
+    model.encoder.layers[1].attention.gates[0] = 0
+    subject = Run(without_closed_heads(model), tokenizer=None)
+    assert [len(heads) for heads in subject.open_heads] == [2, 1]
+    with pytest.raises(UserError, match="removed from this model, whose layers have 2, 1; give"):
+        subject.hidden_states(IDS, gates=torch.ones(2, 2))
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm"])
