@@ -16,10 +16,8 @@ from tests.claims.made_up import BY_NAME, blurred, finding, moved, value, where,
 NAMES = [claim.name for claim in CLAIMS]
 TABLES = ("head_importance", "head_functions", "pruned_functions", "pruning", "gates")
 # Counted in pruned models, whatever the text.
-COUNTED = {
-    *("encoder_heads_go_first", "cross_attention_heads_go_last"),
-    *("lower_decoder_keeps_self_attention", "upper_decoder_keeps_cross_attention"),
-}
+COUNTED_BY_LAYERS = ("lower_decoder_keeps_self_attention", "upper_decoder_keeps_cross_attention")
+COUNTED = {"encoder_heads_go_first", "cross_attention_heads_go_last", *COUNTED_BY_LAYERS}
 BY_SWEEPS = COUNTED | {
     *("most_encoder_heads_can_go", "most_heads_of_all_kinds_can_go"),
     *("pruned_better_than_from_scratch", "gates_beat_importance"),
@@ -153,6 +151,13 @@ def test_one_head_in_a_layer_is_beside_no_other(as_published):
     # Some of these heads point to rare tokens.
     rare = frames["head_functions"].query("function == 'two_rarest' and layer == 1")
     assert rare["accuracy"].max() > 0.5
+
+
+def test_of_one_layer_none_is_the_bottom_or_the_top(as_published):
+    gates = as_published["gates"]
+    claims = judged({"gates": gates[gates["layer"] == 1]}, [*COUNTED_BY_LAYERS])
+    assert (claims["verdict"] == "not measured").all()
+    assert claims["undecided_until"].str.contains("second layer").all()
 
 
 @pytest.mark.parametrize("objective", ["mt", "lm", "mt_noise"])
