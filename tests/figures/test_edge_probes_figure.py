@@ -83,6 +83,6 @@ def test_other_depths_and_objectives(layers, require_others):
 
 
 def test_no_rows_of_what_is_shown():
-    with pytest.raises(UserError, match="accuracy; found metric selectivity; measure") as raised:
+    with pytest.raises(UserError, match="accuracy; found metric selectivity") as raised:
         edge_probes.draw({"edge_probes": table().query("metric == 'selectivity'")})
     assert "\n" not in str(raised.value)

@@ -59,7 +59,7 @@ def test_other_depths_and_objectives(study, layers, require_others):
     ("kept", "said"),
     [
         ("version == 'raw'", "no rows with measure anisotropy, version centered, adjusted False; "),
-        ("measure == 'first_component'", "found measure first_component; measure it"),
+        ("measure == 'first_component'", "found measure first_component"),
         ("measure == 'anisotropy' or not adjusted", "measure self_similarity, version raw, adjust"),
     ],
 )

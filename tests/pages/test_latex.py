@@ -146,7 +146,7 @@ def test_information_is_that_of_the_clusters_and_tokens_asked_for():
     text = made("mutual_information")
     assert "of the 400 most frequent ones, in nats, by 1000 clusters" in text
     for column, found in ESTIMATE.items():
-        missing = rf"has no rows with .*{column} 7.* found {column} {found};"
+        missing = rf"has no rows with .*{column} 7.* found {column} {found}$"
         with pytest.raises(UserError, match=missing):
             other = ESTIMATE | {column: 7}
             latex("mutual_information", MEASURED["mutual_information"], estimate=other)
