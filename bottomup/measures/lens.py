@@ -46,8 +46,8 @@ BATCH_TOKENS = 2048
 MOST = 20_000
 TUNED, LOGIT = "tuned", "logit"
 ALL = ("all", "all")  # the grouping and the group of all predicted tokens
-# Copies of one sentence, each with other tokens masked. If 15 % are masked, 99 in 100 tokens are
-# masked in one of them.
+# Copies of one sentence for a model that reads masks, each with other tokens masked. If 15 % are
+# masked, 99 in 100 tokens are masked in one of them.
 COPIES = 32
 NO_TOKEN = -1  # what a decoder reads first
 
@@ -190,7 +190,8 @@ def beliefs(
     NO_TOKEN at the start of a decoder. right: the one to predict. believed: the most probable one.
     probability, right_probability: of these two.
     """
-    copies = sentence.batch(np.zeros(COPIES, dtype=np.int64))
+    # Any other model reads it once: if it writes another part of it each time, places are others.
+    copies = sentence.batch(np.zeros(COPIES if objective.masked else 1, dtype=np.int64))
     example = objective.example(*copies, model.config.vocab_size, generator(seed, "beliefs"))
     rows, columns = np.nonzero(example.labels != IGNORE)
     places, first = np.unique(columns, return_index=True)  # where it is predicted first

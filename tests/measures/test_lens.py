@@ -346,6 +346,21 @@ def test_beliefs_about_a_sentence(name):
             np.testing.assert_allclose(rows["right_probability"], of_right, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["mt", "prefix_lm", "span_corruption", "denoising"])
+@pytest.mark.parametrize("seed", range(4))
+def test_beliefs_of_a_decoder_are_about_one_text_that_it_writes(name, seed):
+    """At each place but the first it reads what was right at the place before, up to </s>. The
+    beginning of prefix LM's text is drawn anew each time that it reads a sentence."""
+    model, objective = drawn(name), objectives.load(name, {})
+    sentence, dev = (random_text(n, n, name == "mt", low=7, high=7) for n in (1, 50))
+    found = pd.DataFrame(
+        beliefs(model, objective, sentence, seed, fitted(model, objective, dev, 1))
+    )
+    top = found[found["layer"] == 2].sort_values("place")
+    *before, last = top["right"]
+    assert top["read"].tolist() == [NO_TOKEN, *before] and last == EOS and EOS not in before
+
+
 def test_nearly_every_token_of_a_sentence_is_masked_once():
     model, objective = drawn("mlm"), objectives.load("mlm", {})
     maps = fitted(model, objective, random_text(50, 6), 1)
