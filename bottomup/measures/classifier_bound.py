@@ -165,7 +165,7 @@ def _bound(losses: np.ndarray, labels: np.ndarray, blocks: np.ndarray, count: in
     sums, sizes = (
         jackknife.sums_without(terms, blocks, count) for terms in (losses, np.ones(len(losses)))
     )
-    without = entropies_without(labels, blocks, count) - sums / sizes
+    without = entropies_without(labels, blocks, count) - jackknife.ratio(sums, sizes)
     low, high = jackknife.interval(value, without, jackknife.Range(high=possible(labels).high))
     return Bound(value, low, high, label_entropy, len(losses), without)
 

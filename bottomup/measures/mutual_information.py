@@ -152,6 +152,7 @@ def entropies_without(values: np.ndarray, blocks: np.ndarray, count: int) -> np.
         n = of_values[some] - by_block[some].toarray()  # [n_values, count]
         total += (n * np.log(np.maximum(n, 1))).sum(0)
     sizes = len(numbers) - np.bincount(pair_blocks, minlength=count)
+    sizes = np.where(sizes > 0, sizes, np.nan)  # without all of them there is no entropy
     return np.log(sizes) - total / sizes
 
 

@@ -1,5 +1,7 @@
 """Mutual information: hand cases, scikit-learn, its laws, and its bias."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -99,6 +101,13 @@ def test_the_information_in_a_view_is_that_of_the_channel_that_made_it():
     # The bias for 40 clusters is at most 7 * 39 / 2n = 0.007; a sampling error of sd(ln p) /
     # sqrt(n), 0.01, comes to it.
     assert found == pytest.approx(np.log(n_labels) - channel, abs=0.03)
+
+
+def test_without_the_only_block_it_is_unknown_and_nothing_warns():
+    labels, blocks = np.array([0, 1, 1, 0]), np.full(4, 1)
+    with warnings.catch_warnings(action="error"):
+        found = without_blocks(labels, 1 - labels, blocks, 2)
+    assert found == pytest.approx([np.log(2), np.nan], nan_ok=True)
 
 
 def test_without_a_block_it_is_that_of_the_other_blocks():
