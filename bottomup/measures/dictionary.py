@@ -27,6 +27,7 @@ from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
 from bottomup.measures.least_squares import rows_and_needed
+from bottomup.views.values import checked, varying_deviations
 
 BATCH = 512  # occurrences of an update, among which the largest activations are kept
 LEARNING_RATE = 3e-3  # at the start; it falls to 0
@@ -76,9 +77,13 @@ def norms_of(decoder: Tensor, split: int) -> Tensor:
 
 
 def scaled(view: np.ndarray) -> np.ndarray:
-    """A view with each neuron centered, all neurons together of unit mean square."""
-    centered = view - view.mean(axis=0, dtype=np.float64)
-    return (centered / np.sqrt(np.square(centered).mean())).astype(np.float32)
+    """A view with each neuron centered, all neurons together of unit mean square; UserError if it
+    holds NaN or infinity, or is the same at all occurrences."""
+    mean = checked(view, "a dictionary").mean(axis=0, dtype=np.float64)
+    centered = view - mean
+    squares = np.square(centered)
+    varying_deviations(squares.mean(axis=0), mean, "a dictionary")
+    return (centered / np.sqrt(squares.mean())).astype(np.float32)
 
 
 def fitted(x: Tensor, split: int, size: int, active: int, steps: int, seed: int) -> Dictionary:

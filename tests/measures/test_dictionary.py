@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
+from bottomup.core.errors import UserError
 from bottomup.measures import dictionary
 from bottomup.measures.dictionary import (
     TOP,
@@ -87,6 +88,16 @@ def test_rows_say_how_alike_occurrences_are_and_intervals_are_within_documents()
     assert unequal["without"][::2] == pytest.approx(unequal["value"])
     assert (np.abs(unequal["without"][1::2] - unequal["value"]) > 1e-6).all()
     assert rows.loc[["dead", "token"], ["ci_low", "ci_high"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"), [(np.nan, "holds NaN or infinity"), (3.0, "the same at all occurrences")]
+)
+def test_views_that_no_dictionary_can_explain(value, message):
+    x, y = planted(6, 12, n=400)
+    for views in ((np.full_like(x, value), y), (x, np.full_like(y, value))):
+        with pytest.raises(UserError, match=message):
+            found(*views, steps=1)
 
 
 def test_a_batch_keeps_its_largest_activations_whatever_row_they_are_of():
