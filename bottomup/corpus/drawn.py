@@ -92,17 +92,23 @@ def draw(options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n = options.sentences
     lengths = random.integers(options.shortest, options.longest, n, endpoint=True)
     states, words = np.empty((2, n, options.longest), dtype=np.int32)
+    following = np.vstack([of.transition, of.start])  # the last row is what begins a sentence
+    before = np.full(n, len(of.transition))
     for place in range(options.longest):
-        before = of.transition[states[:, place - 1]] if place else np.tile(of.start, (n, 1))
-        states[:, place] = _drawn(before, random)
-        words[:, place] = _drawn(of.emission[states[:, place]], random)
+        states[:, place] = before = _drawn(following, before, random)
+        words[:, place] = _drawn(of.emission, states[:, place], random)
     return states, words, lengths
 
 
-def _drawn(probabilities: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A column drawn for each row of `probabilities`, `[n_rows]`."""
+def _drawn(probabilities: np.ndarray, rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """A column of `probabilities` for each of `rows`, drawn by that row of it, `[n]`."""
     sums = probabilities.cumsum(axis=1)
-    return (sums < random.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
+    drawn = random.random(len(rows)) * sums[rows, -1]
+    columns = np.empty(len(rows), dtype=np.int32)
+    for row in np.unique(rows):
+        some = rows == row
+        columns[some] = np.searchsorted(sums[row], drawn[some])
+    return columns
 
 
 def pairs(options: Options) -> pd.DataFrame:

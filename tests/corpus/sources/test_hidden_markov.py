@@ -1,7 +1,10 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.corpus import drawn
 from bottomup.corpus.sources import fetch
 from bottomup.corpus.sources.hidden_markov import Options
@@ -39,6 +42,37 @@ def test_states_and_words_are_as_frequent_as_declared_at_each_place(text):
             language.transition[state], abs=0.02
         )
     assert np.bincount(lengths)[3:] / len(lengths) == pytest.approx(0.2, abs=0.02)
+
+
+def test_a_value_is_the_first_whose_cumulative_probability_reaches_the_number_drawn():
+    """Value by value, from the same random numbers."""
+    options = Options(**TINY, sentences=100)
+    language, random = options.language, generator(options.seed, "text")
+    lengths = random.integers(3, 7, 100, endpoint=True)
+
+    def value(probabilities, number):
+        sums = np.cumsum(probabilities)
+        return next(n for n, reached in enumerate(sums) if reached >= number * sums[-1])
+
+    states, words = [], []
+    for place in range(7):
+        given = (
+            [language.transition[row] for row in states[-1]] if place else [language.start] * 100
+        )
+        states.append([*map(value, given, random.random(100))])
+        words.append([*map(value, language.emission[states[-1]], random.random(100))])
+    for found, expected in zip(drawn.draw(options), (states, words, lengths), strict=True):
+        assert found.T.tolist() == np.array(expected).tolist()
+
+
+def test_memory_holds_no_probabilities_for_each_sentence():
+    """Those of words would be 72 MB here."""
+    options = Options(**TINY | {"words": 9000}, sentences=1000)
+    tracemalloc.start()
+    drawn.draw(options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4e6
 
 
 def test_a_concentration_makes_states_alike_or_sure_of_what_follows():
