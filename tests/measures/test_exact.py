@@ -217,6 +217,17 @@ def test_what_is_hardly_known_may_be_nothing(others):
     assert row["nats"] == pytest.approx(gained.mean()) and row["ci_low"] < 0 < row["ci_high"]
 
 
+@pytest.mark.parametrize("n", [0, 3])
+def test_of_places_in_one_block_nothing_is_said(n, caplog):
+    """A classifier is fitted to one half of the blocks and tested on the other."""
+    what, prior = np.zeros(n, dtype=int), np.array([0.5, 0.5])
+    values, known = {"word": (what, prior)}, {"both": {"word": np.ones(n)}}
+    at = exact.Places("as_trained", np.zeros((2, n, 3)), np.zeros(n, dtype=int), values, known)
+    with caplog.at_level("INFO"):
+        assert [*exact.information(at, 10, 4, 1)] == []
+    assert f"as_trained: {n} places in {n > 0:d} blocks" in caplog.text
+
+
 def test_masked_places_are_those_of_the_words_hidden_there(held_out):
     model = tiny.drawn("mlm", vocab=VOCAB)
     subject = SimpleNamespace(model=model, vocab_size=VOCAB, causal=False)
@@ -275,14 +286,20 @@ def known_files(tmp_path):
     return named | {"pairs": tmp_path / "pairs.parquet"}
 
 
-def test_the_program(measure, known_files, tmp_path):
-    options = {
-        "run": {"objective": "mlm", "module": "mlm", "options": {"choose": 0.4}, "seed": 1},
+def mlm_options(**fates):
+    return {
+        "run": {
+            **{"objective": "mlm", "module": "mlm", "seed": 1},
+            "options": {"choose": 0.4} | fates,
+        },
         **{"choose": 0.15, "scored_by": 1, "sentences": 300, "n_clusters": 10, "seed": 1},
         "source": "hidden_markov",
         "language": OPTIONS.model_dump(mode="json"),
     }
-    run = {"objective": "mlm", "seed": 1}
+
+
+def test_the_program(measure, known_files, tmp_path):
+    run, options = {"objective": "mlm", "seed": 1}, mlm_options()
     measure("exact", run, options, **known_files, table=tmp_path / "mlm-1.csv", batch_tokens=200)
     rows = pd.read_csv(tmp_path / "mlm-1.csv")
     assert [*rows] == [
@@ -301,6 +318,14 @@ def test_the_program(measure, known_files, tmp_path):
     best = words.loc[words["knows"] == "both", "nats"].item()
     by_layer = words[words["estimator"] == "classifier"].sort_values("layer")["nats"]
     assert len(by_layer) == 2 and by_layer.iloc[0] == pytest.approx(best, abs=0.1)
+
+
+def test_mlm_that_masks_nothing_has_no_masked_words(measure, known_files, tmp_path):
+    run, options = {"objective": "mlm", "seed": 1}, mlm_options(mask=0.0, replace=1.0)
+    measure("exact", run, options, **known_files, table=tmp_path / "mlm-1.csv", batch_tokens=200)
+    rows = pd.read_csv(tmp_path / "mlm-1.csv")
+    assert set(rows.loc[rows["quantity"] == "information", "reading"]) == {"plain"}
+    assert rows.set_index("estimator").loc["excess", "nats"] > 0
 
 
 def planned(*sources, **language):
