@@ -36,7 +36,7 @@ from bottomup.measures.mutual_information import (
     without_blocks,
 )
 from bottomup.measures.quality import BATCH_TOKENS, examples, predictions
-from bottomup.objectives import IGNORE, Objective
+from bottomup.objectives import IGNORE, Example, Objective
 from bottomup.objectives.mlm import Objective as Mlm
 from bottomup.subjects.runs import OfOurs
 
@@ -129,30 +129,15 @@ def sentences(
     return held_out.some(np.flatnonzero(whole))
 
 
-def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -> Iterator[dict]:
-    """The rows of the loss; none for an objective whose least loss is not known.
-
-    That of translation is 0: each word of the target depends on one word of the source alone, and
-    all of these are read.
-    """
-    if module not in ("lm", "mlm", "mt"):
+def losses(of: Sentences, model, objective: Objective, seed: int) -> Iterator[dict]:
+    """The rows of the loss; none for an objective whose least loss is not known."""
+    if objective.name not in ("lm", "mlm", "mt"):
         return
     by_sentence = predictions(model, objective, of.text, BATCH_TOKENS, seed)
-    least = np.zeros(len(by_sentence))
-    if module == "lm":
-        least = hidden_markov.next_word_losses(of.language, of.words, of.lengths)
-    if module == "mlm":
-        assert isinstance(objective, Mlm)
-        vocab_size = model.config.vocab_size
-        for rows, example in examples(objective, of.text, vocab_size, BATCH_TOKENS, seed):
-            width = example.source.shape[1]
-            least[rows] = hidden_markov.hidden_word_losses(
-                of.language,
-                np.pad(of.words[rows], ((0, 0), (0, 1)))[:, :width],
-                of.numbers[example.source],
-                example.labels != IGNORE,
-                *channels(objective, vocab_size),
-            )
+    least, vocab_size = np.zeros(len(by_sentence)), model.config.vocab_size
+    # By batch, since memory holds a number for each place and state.
+    for rows, example in examples(objective, of.text, vocab_size, BATCH_TOKENS, seed):
+        least[rows] = least_losses(of.some(rows), objective, example, vocab_size)
     sums = np.stack([by_sentence["loss_nats"], least, by_sentence["predicted"]], axis=1)
     reached, best, predicted = jackknife.sums(sums, of.blocks, of.count).T
     for estimator, nats in {"model": reached, "exact": best, "excess": reached - best}.items():
@@ -166,6 +151,28 @@ def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -
             "or the model reads what it predicts",
             -estimate["nats"],
         )
+
+
+def least_losses(
+    of: Sentences, objective: Objective, example: Example, vocab_size: int
+) -> np.ndarray:
+    """The least loss of each sentence, summed over what `example` asks, `[n]`.
+
+    That of translation is 0: each word of the target depends on one word of the source alone, and
+    all of these are read.
+    """
+    if isinstance(objective, Mlm):
+        width = example.source.shape[1]
+        return hidden_markov.hidden_word_losses(
+            of.language,
+            np.pad(of.words, ((0, 0), (0, 1)))[:, :width],
+            of.numbers[example.source],
+            example.labels != IGNORE,
+            *channels(objective, vocab_size),
+        )
+    if objective.decodes():
+        return np.zeros(len(of.words))
+    return hidden_markov.next_word_losses(of.language, of.words, of.lengths)
 
 
 def channels(objective: Mlm, vocab_size: int) -> tuple[Channel, Channel]:

@@ -112,7 +112,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         subject.vocab_size,
     )
     model = subject.model.to(device())
-    yield from exact.losses(every, model, objective, settings.run.module, settings.scored_by)
+    yield from exact.losses(every, model, objective, settings.scored_by)
     order = generator(settings.seed, "exact").permutation(len(every.words))
     some = every.some(np.sort(order[: settings.sentences]))
     maskings = [None, objective] if type(objective) is Mlm else [None]  # no variant of MLM

@@ -1,5 +1,6 @@
 """What is exact beside models that know the language, and representations that are beliefs."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,7 +104,7 @@ class KnowingMlm(Knowing):
 
 def losses(of, model, name, **options):
     objective = objectives.load(name, options)
-    rows = [*exact.losses(of, model, objective, name, seed=1)]
+    rows = [*exact.losses(of, model, objective, seed=1)]
     return {row["estimator"]: row for row in rows}
 
 
@@ -155,6 +156,20 @@ def test_a_translation_can_be_sure_of_all_and_other_losses_are_not_known(held_ou
     found = losses(held_out, tiny.drawn("mt", vocab=VOCAB), "mt")
     assert found["exact"]["nats"] == 0 and found["model"]["nats"] > 0.1
     assert losses(held_out, None, "untrained") == {}
+
+
+def test_memory_holds_the_beliefs_of_a_batch_and_not_of_the_text():
+    """One number for each place and state of this text is 6 MB, and passes need several."""
+    many = OPTIONS.model_copy(update={"states": 100})
+    of = exact.sentences(many, np.arange(1000), text_of(many), BLOCKS, encode, VOCAB)
+    model = tiny.drawn("lm", vocab=VOCAB)
+    tracemalloc.start()
+    found = losses(of, model, "lm")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 15e6
+    least = hidden_markov.next_word_losses(of.language, of.words, of.lengths)
+    assert found["exact"]["nats"] == pytest.approx(least.sum() / of.lengths.sum())
 
 
 def table(at, n_clusters=20):
