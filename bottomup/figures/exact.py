@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, having, join, points, table
 from bottomup.figures.style import Look
 from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, WITHOUT
 
@@ -41,7 +41,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     every = table(tables, "exact", NEEDED).rename(columns={"nats": "value", "layer": "x"})
     losses = every[every["quantity"] == "loss"]
     losses = over_runs(losses.assign(panel=losses["objective"]), ["panel", "estimator"], ANY)
-    drawn = _of_layers(every[every["quantity"] == "information"])
+    drawn = _of_layers(having(every, "exact", quantity="information"))
     columns = [
         (name, reading)
         for name in style.ordered(every["objective"])

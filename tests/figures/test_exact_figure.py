@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from bottomup.core.errors import UserError
 from bottomup.figures import exact
 
 
@@ -53,3 +54,13 @@ def test_a_bound_below_0_lies_in_its_interval(study):
     _, points = exact.draw({"exact": rows.assign(nats=rows["nats"] - below, without=without)})
     of = points[points["series"] == "classifier"]
     assert (of["y"] < -0.4).all() and (of["low"] < of["y"]).all() and (of["y"] < of["high"]).all()
+
+
+def test_one_line_without_information_and_no_loss_where_none_is_known(study):
+    rows = study(layers=4)["exact"]
+    of_loss = rows["quantity"] == "loss"
+    with pytest.raises(UserError, match="the table exact has no rows with quantity information"):
+        exact.draw({"exact": rows[of_loss]})
+    figure, points = exact.draw({"exact": rows[~of_loss]})
+    assert figure.axes[1].get_title(loc="left") == "LM"
+    assert set(points["quantity"]) == {"information, nats"}
