@@ -23,6 +23,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
@@ -171,6 +172,11 @@ def dictionary(
     """
     both = torch.from_numpy(np.concatenate([scaled(x), scaled(y)], axis=1)).to(device)
     held = occurrences["block"].to_numpy() % 2 == 1
+    if held.all() or not held.any():
+        raise UserError(
+            "all occurrences are in blocks of one half of the documents; a dictionary is fitted to "
+            "one half and measured on the other; raise corpus.splits.test_words and occurrences.n"
+        )
     features = times * max(x.shape[1], y.shape[1])
     learned = fitted(both[~held], x.shape[1], features, active, steps, seed)
     for measure, of, values, n, within in _values(learned, both, held, occurrences):

@@ -100,6 +100,14 @@ def test_views_that_no_dictionary_can_explain(value, message):
             found(*views, steps=1)
 
 
+@pytest.mark.parametrize("block", [0, 1])
+def test_one_document_is_no_two_halves(block):
+    x, y = planted(6, 12, n=400)
+    known = occurrences(400).assign(block=block)
+    with pytest.raises(UserError, match="in blocks of one half"):
+        next(dictionary.dictionary(x, y, known, times=1, active=ACTIVE, steps=1, seed=1))
+
+
 def test_a_batch_keeps_its_largest_activations_whatever_row_they_are_of():
     decoder = torch.tensor([[1.0, 0.0], [0.0, 10.0]])
     of = Dictionary(torch.eye(2), torch.zeros(2), decoder, split=1, active=1)
