@@ -226,5 +226,4 @@ def ratio(parts: np.float64, wholes: int | np.integer) -> np.float64: ...
 def ratio(parts: np.ndarray | np.float64, wholes: np.ndarray) -> np.ndarray: ...
 def ratio(parts, wholes):
     """parts / wholes; NaN where wholes are 0."""
-    with np.errstate(invalid="ignore"):
-        return parts / wholes
+    return parts / np.where(wholes == 0, np.nan, wholes)  # parts may be 0 but for rounding

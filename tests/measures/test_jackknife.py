@@ -1,5 +1,7 @@
 """Sums and errors by leaving blocks out, and whether the intervals cover what they should."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,6 +28,16 @@ def test_a_row_of_two_blocks_is_left_out_with_either_and_once():
     assert jackknife.sums_without(totals, blocks, 3).tolist() == [2, 3, 4]
     rows, of_each = jackknife.once_each(blocks)
     assert [*zip(rows, of_each, strict=True)] == [(0, 0), (0, 2), (1, 2), (2, 0), (2, 1)]
+
+
+def test_a_mean_of_nothing_is_unknown_though_rounding_is_left_of_its_sum():
+    """Without the only block: other sums of 0.1, 0.2 and 0.3 differ by 1e-16."""
+    values, blocks = np.tile([0.1, 0.2, 0.3], 7), np.zeros(21, dtype=int)
+    left, n = (jackknife.sums_without(of, blocks, 2) for of in (values, np.ones(21)))
+    assert left[0] != 0 == n[0]
+    with warnings.catch_warnings(action="error"):
+        assert jackknife.ratio(left, n) == pytest.approx([np.nan, 0.2], nan_ok=True)
+        assert np.isnan(jackknife.ratio(np.float64(1), 0))
 
 
 def test_the_error_of_a_mean_is_the_textbook_s_where_each_value_is_a_block():
