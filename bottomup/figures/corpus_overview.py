@@ -126,6 +126,8 @@ def _draw_frequencies(axes: Axes, shown: pd.DataFrame) -> None:
     axes.plot(curve["x"], curve["y"], color=style.SIDES["source"])
     axes.set(xscale="log", yscale="log", title="token frequencies, source, training split")
     axes.set(xlabel="rank (1 = most frequent)", ylabel="occurrences")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:,g}")
     text = f"measured: {share['x']:,.0f} tokens,\n{share['y']:.0%} of the occurrences"
     axes.annotate(text, (0.07, 0.06), xycoords="axes fraction")
 

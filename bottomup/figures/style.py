@@ -86,6 +86,7 @@ RC: dict[Any, Any] = {
     "legend.columnspacing": 1.4,
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
+    "text.parse_math": False,  # a word of a text may have dollar signs
 }
 
 

@@ -1,5 +1,6 @@
 """Captions, and the page that the report opens with, render as Snakemake renders them."""
 
+import html
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +35,14 @@ def rendered(text, **values):
 @pytest.mark.parametrize("name", CAPTIONS)
 def test_caption(name):
     assert "paper" in rendered(CAPTIONS[name])
+
+
+@pytest.mark.parametrize("word", ["*", "x_", "|", "a|b", "<b>", "\\", "$x$", ":class:", "[1]_"])
+@pytest.mark.parametrize("name", ["projection_token", "projection_position", "projection_ccg"])
+def test_a_word_of_the_config_is_no_markup(name, word, monkeypatch):
+    own = {"words": [word, "are"], "position_word": word, "ccg_word": word}
+    monkeypatch.setitem(CONFIG["measures"], "projection", CONFIG["measures"]["projection"] | own)
+    assert f">{html.escape(word)}<" in re.sub("</?span[^>]*>", "", rendered(CAPTIONS[name]))
 
 
 @pytest.mark.parametrize("name", CAPTIONS)

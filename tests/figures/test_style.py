@@ -113,6 +113,15 @@ def test_no_line_is_joined_across_a_range_without_points(x, reach, parts):
     assert [[bar.tolist() for bar in part] for part in bars] == expected, "a bar at each point"
 
 
+@pytest.mark.parametrize("word", ["$x$", "$\\frac$", "$(A)$"])
+def test_no_word_is_read_as_a_formula(word, tmp_path):
+    with style.paper():
+        figure = Figure()
+        text = figure.text(0, 0, word)
+    style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    assert not text.get_parse_math()
+
+
 def pixels(artist, points):
     return artist.get_transform().transform(points)
 
