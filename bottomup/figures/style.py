@@ -290,9 +290,10 @@ def _side_by_side(axes: Axes, points: pd.DataFrame, beside: float) -> dict[str, 
 
 
 def pieces(points: pd.DataFrame, reach: float) -> list[pd.DataFrame]:
-    """Points in their order along x, in parts within which none is further than `reach` from the
-    next."""
-    gaps = points["x"].astype(float).diff().abs() > reach
+    """Points in their order along x, whatever their order is, in parts within which none is further
+    than `reach` from the next."""
+    points = points.sort_values("x", kind="stable")
+    gaps = points["x"].astype(float).diff() > reach
     return [part for _, part in points.groupby(gaps.cumsum())]
 
 

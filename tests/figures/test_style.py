@@ -100,8 +100,11 @@ def curve(x, runs=3, **columns):
     [
         ([0, 1, 3, 4], style.NEXT, [[0, 1], [3, 4]]),
         ([0, 2, 3], style.NEXT, [[0], [2, 3]]),
-        ([48, 4], 16, [[48], [4]]),
-        ([48, 35, 19, 4], 16, [[48, 35, 19, 4]]),
+        ([48, 4], 16, [[4], [48]]),
+        ([48, 35, 19, 4], 16, [[4, 19, 35, 48]]),
+        # As of two runs, the first of which lacks a layer.
+        ([0, 2, 3, 1], style.NEXT, [[0, 1, 2, 3]]),
+        ([0, 6, 3], float("inf"), [[0, 3, 6]]),
     ],
 )
 def test_no_line_is_joined_across_a_range_without_points(x, reach, parts):
