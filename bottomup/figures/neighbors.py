@@ -76,7 +76,7 @@ def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _points(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
-    chance = part.groupby("panel")["chance"].agg(y="mean", low="min", high="max").reset_index()
+    chance = part.groupby("panel")["chance"].mean().rename("y").reset_index()
     within = NOT_NEGATIVE if part["panel"].iloc[0] == "position" else UNIT
     by = ["panel", "series", "x"]
     theirs = _published(part, tables)

@@ -103,6 +103,18 @@ def test_without_the_papers_models_the_first_trained_ones_are_compared(study):
     assert DIFFERENCE not in set(points["quantity"]) and len(figure.axes) == 1
 
 
+def test_without_intervals_the_legend_names_none(study):
+    """As of one document; models see other occurrences, of which chance is another."""
+    tables = study(seeds=(1,))
+    rows = tables["neighbors"]
+    other = rows["chance"] + 0.01 * (rows["objective"] == "lm")
+    tables["neighbors"] = rows.assign(ci_low=np.nan, ci_high=np.nan, chance=other)
+    figure, points = draw(tables, "evolution_token")
+    assert points["low"].isna().all()
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "LM" in labels and not any("interval" in label for label in labels)
+
+
 def test_the_title_says_where_categories_are_from(study):
     figure, _ = draw(study(), "evolution_same_ccg")
     title = "same CCG category, derived from dependencies\n20 tokens, 10,000 occurrences"
