@@ -1,6 +1,6 @@
 """Write the explorer: a page of a study's tables that needs no server.
 
-Settings: study, its name.
+Settings: study, its name; places, the numbers by which models without a fixed color get one.
 Inputs:   tables of measures with curves over the layers (.csv, each named after its measure); if
           there are any, the table of heads, the attention of subjects in a few sentences
           (.parquet), the points of t-SNE, and claims; the test split's text, and the tokenizer that
@@ -15,11 +15,13 @@ from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.core.settings import Section
+from bottomup.figures.style import placed
 from bottomup.pages.explorer import library, page, pictures
 
 
 class Settings(Section):
     study: str
+    places: dict[str, int]
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -28,15 +30,16 @@ def main(arguments: argparse.Namespace) -> None:
         table = read_table(arguments.projection, keep_default_na=False)
         text = read_table(arguments.text, columns=["source"])["source"]
         projected = pictures(table, text, load_tokenizer(arguments.tokenizer))
-    written = page(
-        arguments.settings.study,
-        {path.stem: read_table(path) for path in arguments.tables},
-        arguments.heads and read_table(arguments.heads),
-        [table for table in map(read_table, arguments.attention) if len(table)],
-        [table for table in map(read_table, arguments.beliefs) if len(table)],
-        projected,
-        arguments.claims and read_table(arguments.claims),
-    )
+    with placed(arguments.settings.places):
+        written = page(
+            arguments.settings.study,
+            {path.stem: read_table(path) for path in arguments.tables},
+            arguments.heads and read_table(arguments.heads),
+            [table for table in map(read_table, arguments.attention) if len(table)],
+            [table for table in map(read_table, arguments.beliefs) if len(table)],
+            projected,
+            arguments.claims and read_table(arguments.claims),
+        )
     arguments.page.write_text(written, encoding="utf-8")
     arguments.library.write_text(library(), encoding="utf-8")
 

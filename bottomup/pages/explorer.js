@@ -83,31 +83,35 @@ function chosenCurves() {
     run => objectives.includes(objective(run)) && seeds.includes(seed(run))));
 }
 
+// The points of each curve from its first to its last value; a value between may be missing.
 function points(curves, x, from, to) {
   return curves.flatMap(([runs, , values, low, high]) => {
+    const known = [...values.keys()].filter(n => values[n] !== null && from <= n && n <= to);
     const looks = runs.map(run => study.looks[objective(run)]), {shape, color} = looks.at(-1);
     const dashed = looks[0].dashed || runs.length > 1;
     const look = {color: looks[0].color, other: color, shape, dashed};
     return values.map((value, n) => ({
       x: x[n], n, value, low: low[n], high: high[n], runs: runs.join(' and '), ...look,
-    })).filter(point => point.value !== null && from <= point.n && point.n <= to);
+    })).slice(known[0], known.length && known.at(-1) + 1);
   });
 }
 
 function drawCurves() {
   const {name, value, x} = measure(), curves = chosenCurves();
-  const shown = points(curves, x, x.indexOf(at('from').value), x.indexOf(at('to').value));
+  // Where a value is missing, lines and bands break.
+  const every = points(curves, x, x.indexOf(at('from').value), x.indexOf(at('to').value));
+  const shown = every.filter(point => point.value !== null);
   const chosen = [...at('choices').querySelectorAll('select')].map(select => said(select.value));
   const of = value === 'value' ? `: ${chosen.join(', ')}`
     : value.endsWith('_nats') ? ' (nats)' : `: ${said(value)}`;
   const y = {field: 'value', type: 'quantitative', scale: {zero: false}, title: said(name) + of};
   const color = field => ({field, type: 'nominal', scale: null});
-  const layer = (of, spec) => shown.some(of) ? [{data: {values: shown.filter(of)}, ...spec}] : [];
+  const layer = (of, spec) => every.some(of) ? [{data: {values: every.filter(of)}, ...spec}] : [];
   const step = x[0].includes('-');
   // Many bands hide one another, so only the first model's is shown until others are asked for.
   const banded = unique(shown.filter(point => point.low !== null).map(point => point.runs));
   offer(at('band'), [...banded, ...banded.length > 1 ? ['all'] : [], 'none'], run => run);
-  const asked = point => ['all', point.runs].includes(at('band').value);
+  const asked = banded.filter(runs => ['all', runs].includes(at('band').value));
   const tooltip = [
     {field: 'runs', title: 'model'}, {field: 'x', title: step ? 'step' : 'layer'},
     {field: 'value', title: said(value)},
@@ -119,13 +123,13 @@ function drawCurves() {
     description: `${said(name)}, ${chosen.join(', ')}, of ${curves.length} models, by layer`,
     height: 340, data: {values: shown},
     encoding: {
-      x: {field: 'x', type: 'ordinal', sort: null, scale: {type: 'point'},
+      x: {field: 'x', type: 'ordinal', sort: x, scale: {type: 'point'},
         title: step ? 'step, from layer – to layer' : 'layer (0 = embeddings)'},
       detail: {field: 'runs'},
     },
     layer: [
       // Vega warns of a layer without points, which has no extent.
-      ...layer(point => point.low !== null && asked(point), {mark: {type: 'area', opacity: .15}, encoding: {
+      ...layer(point => asked.includes(point.runs), {mark: {type: 'area', opacity: .15}, encoding: {
         y: {...y, field: 'low'}, y2: {field: 'high'}, color: color('color')}}),
       ...layer(point => point.color !== point.other || !point.dashed,
         {mark: 'line', encoding: {y, color: color('other')}}),

@@ -81,7 +81,7 @@ def curves(name: str, table: pd.DataFrame) -> dict:
         table = table.assign(estimator=table["estimator"] + n)
     x = _x(table)
     table = table.assign(x=x)[x.notna()]
-    layers = list(dict.fromkeys(table["x"]))
+    layers = sorted(set(table["x"]), key=_place)
     choices = [each for each in about if not each.startswith(("objective", "seed", "layer"))]
     values = {each: list(map(str, dict.fromkeys(table[each]))) for each in choices}
     runs = _runs(table)
@@ -99,6 +99,12 @@ def _x(table: pd.DataFrame) -> pd.Series:
     if "layer_a" in table:
         return table["layer_a"].astype(str) + "-" + table["layer_b"].astype(str)
     return table["layer"].astype("Int64").astype("string")
+
+
+def _place(x: str) -> tuple[int, int]:
+    """Layers from the lowest up; steps to the next layer before longer ones."""
+    ends = [*map(int, x.split("-"))]
+    return ends[-1] - ends[0], ends[0]
 
 
 def _runs(table: pd.DataFrame) -> list[str]:

@@ -338,7 +338,8 @@ class Slices:
         return settings("show_index", values)
 
     def show_explorer(self) -> Slice:
-        return settings("show_explorer", {"study": self.study.study})
+        values = {"study": self.study.study, "places": self.subjects.places()}
+        return settings("show_explorer", values)
 
     # What the options of tables are made from.
 

@@ -8,6 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from bottomup.core.errors import UserError
+from bottomup.figures import style
 from bottomup.pages import explorer
 from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import write_explored
@@ -60,8 +61,18 @@ def test_what_is_missing_is_null_and_what_is_about_no_layer_is_left_out():
     values, low, high = curve(
         measure, ["lm-1"], label="input", n_tokens="100", estimator="classifier"
     )
-    assert measure["x"] == ["0", "1", "2"] or values[measure["x"].index("1")] is None
-    assert None in values and len(values) == len(low) == len(high) == 3
+    assert measure["x"] == ["0", "1", "2"], "in their order, whatever the first model lacks"
+    assert values[1] is low[1] is high[1] is None and None not in (values[0], values[2])
+
+
+def test_layers_and_steps_have_their_order():
+    rows = pd.DataFrame({"objective": ["a", "a", "b", "b"], "seed": 1, "value": 0.5})
+    rows = rows.assign(ci_low=0.4, ci_high=0.6)
+    layers = rows.assign(layer=[0, 10, 2, 10])[["objective", "seed", "layer", *rows.columns[2:]]]
+    assert explorer.curves("norm", layers)["x"] == ["0", "2", "10"]
+    steps = layers.rename(columns={"layer": "layer_a"})
+    steps.insert(3, "layer_b", [11, 11, 3, 11])
+    assert explorer.curves("norm", steps)["x"] == ["2-3", "10-11", "0-11"]
 
 
 def test_heads_say_their_functions_once():
@@ -163,6 +174,18 @@ def test_the_program(corpus_files, run_script, tmp_path):
     assert [each["run"] for each in data["beliefs"]] == ["lm-1", "mt-1"]
     assert "http" not in text.replace("http://www.w3.org", "")
     assert (page.parent / "site/vega.js").stat().st_size < 2e6
+
+
+def test_models_have_the_colors_that_they_have_in_figures(corpus_files, run_script, tmp_path):
+    page, settings, arguments = write_explored(tmp_path, corpus_files)
+    for path in tmp_path.glob("*.csv"):
+        path.write_text(re.sub(r"\blm\b", "mine", re.sub(r"\bmt\b", "yours", path.read_text())))
+    found = []
+    for places in ({"mine": 0, "yours": 1}, {"mine": 1, "yours": 0}):
+        run_script("show_explorer", settings | {"places": places}, *arguments)
+        data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text("utf-8"))[1])
+        found.append([data["looks"][name]["color"] for name in ("mine", "yours")])
+    assert found[0] == style.SPARE_COLORS[:2] == found[1][::-1]
 
 
 def test_a_token_called_null_is_shown(corpus_files, run_script, tmp_path):

@@ -1,9 +1,11 @@
 """The explorer of a made-up study in Chromium, from disk and without a network."""
 
+import pandas as pd
 import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from bottomup.pages import explorer
 from tests.browser import driver, find, resize, silent, webdriver
 from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import SENTENCES, write_explored
@@ -128,6 +130,31 @@ def test_one_band_is_drawn_and_the_others_are_a_click_away(shown):
     choose(shown, "measure", "change")
     wait(shown, lambda: len(drawn(shown)) == 4)
     assert not bands(shown), "what was chosen stays chosen"
+
+
+def test_lines_and_bands_break_where_a_value_is_missing(driver, silent, tmp_path):
+    rows = pd.DataFrame({"objective": "lm", "seed": 1, "layer": range(6)})
+    rows = rows.assign(value=[0.1, 0.2, None, 0.4, 0.5, 0.6], ci_low=rows["layer"] / 10)
+    rows = rows.assign(ci_low=rows["ci_low"].where(rows["value"].notna()), ci_high=rows["value"])
+    # A deeper model of which nothing is missing, to be left out again.
+    deep = rows.assign(objective="mt", value=0.3, ci_low=0.2, ci_high=0.4)
+    deep = pd.concat([deep, deep.tail(1).assign(layer=6)])
+    table = pd.concat([rows, deep])
+    page = tmp_path / "explorer.html"
+    page.write_text(explorer.page("made_up", {"norm": table}, None, [], [], None, None))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/vega.js").write_text(explorer.library())
+    driver.get(page.as_uri())
+    tick(driver, "mt")
+    wait(driver, lambda: len(drawn(driver)) == 5)
+    parts = [
+        find(driver, f"#curves-chart .mark-{kind} path")[0].get_attribute("d").count("M")
+        for kind in ("line", "area")
+    ]
+    assert parts == [2, 2]
+    assert [x for _, x in values(driver)] == ["0", "1", "3", "4", "5"]
+    places = find(driver, "#curves-chart .role-axis-label text")
+    assert "6" not in [text.text for text in places], "which no shown model has"
 
 
 def test_no_curve_is_said(shown):
