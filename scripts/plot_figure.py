@@ -38,14 +38,13 @@ def main(arguments: argparse.Namespace) -> None:
     tables = read_all(settings.tables, arguments.tables)
     tables |= {path.stem: load_published(path.stem, path.parent) for path in arguments.published}
     tables, left_out = that_rest_on_enough(tables)
-    figure, points = nothing(), pd.DataFrame(columns=COLUMNS)
-    if not (any(tables[name].empty for name in settings.tables) and left_out):
-        module = importlib.import_module(f"bottomup.figures.{settings.figure}")
-        try:
-            with placed(settings.places):
-                figure, points = module.draw(tables, **settings.options)
-        except NoRowsError as error:
-            left_out = f"{left_out}\nNothing to draw: {error}".strip()
+    module = importlib.import_module(f"bottomup.figures.{settings.figure}")
+    try:
+        with placed(settings.places):
+            figure, points = module.draw(tables, **settings.options)
+    except NoRowsError as error:
+        figure, points = nothing(), pd.DataFrame(columns=COLUMNS)
+        left_out = f"{left_out}\nNothing to draw: {error}".strip()
     if left_out:
         logging.info(left_out.replace("\n", "; "))
     title(figure, settings.title)

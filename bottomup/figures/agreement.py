@@ -67,8 +67,7 @@ def _points(rows: pd.DataFrame, score: str) -> pd.DataFrame:
 def _named(part: pd.DataFrame, group: str) -> str:
     """A group, and the number of verbs."""
     of_group = part.loc[part["x"] == group, "n"]
-    n = f"{style.count(of_group)} verbs" if len(of_group) else "too few"
-    return f"{ATTRACTORS[group]}\n{n}"
+    return f"{ATTRACTORS[group]}\n{style.count(of_group)} verbs"
 
 
 def look(series: str) -> style.Look:

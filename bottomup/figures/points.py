@@ -33,7 +33,7 @@ def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
             f"give the one that the workflow makes now, the .parquet where there is one"
         )
     if tables[name].empty:
-        raise NoRowsError(f"table {name!r} has no rows; a figure needs at least one; measure first")
+        raise NoRowsError(f"table {name!r} has no rows; a figure needs at least one")
     return tables[name]
 
 

@@ -37,7 +37,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         shown = drawn[drawn["panel"] == name]
         style.curves(axes, shown, style.objective)
         style.layer_axis(axes)
-        axes.set_title(f"{label}\n{style.count(shown['n'])} words" if len(shown) else label)
+        axes.set_title(f"{label}\n{style.count(shown['n'])} words")
     grid[0].set_ylabel(f"{quantity}\n(0 = as at random, 1 = all)")
     style.legend(figure, style.key(drawn))
     return figure, drawn

@@ -60,11 +60,11 @@ def _calibrated(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check(measures: list[str]) -> None:
-    """Raise UserError if a measure is missing, or not known as a similarity or a distance."""
-    if set(measures) != set(QUANTITIES):
+    """Raise UserError if a measure is not known as a similarity or a distance."""
+    if unknown := set(measures) - set(QUANTITIES):
         raise UserError(
-            f"the table similarity_between_runs has {', '.join(measures)}; this figure shows "
-            f"{', '.join(QUANTITIES)}; measure exactly these, or leave the figure out"
+            f"the table similarity_between_runs has {', '.join(sorted(unknown))}; this figure "
+            f"shows {', '.join(QUANTITIES)}; measure these alone, or leave the figure out"
         )
 
 

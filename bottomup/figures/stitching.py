@@ -34,7 +34,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     cost = every[every["fit"] == "loss"].sort_values("layer")
     into = style.ordered(cost["objective"])
     rows = {COST: _points(cost, COST)}
-    if "similarity_between_runs" in tables:
+    if len(tables.get("similarity_between_runs", ())):
         rows[CKA] = _points(_similar(tables, cost), CKA)
     figure = Figure(
         figsize=(max(3.1 * len(into), 4.2), 2.6 * len(rows) + 0.6), layout="constrained"

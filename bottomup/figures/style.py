@@ -412,7 +412,8 @@ def cells(axes: Axes) -> None:
 
 def log_ticks(axes: Axes, steps: tuple[float, ...]) -> None:
     """Ticks of a logarithmic y axis, once its limits are known: at `steps` times each power of ten,
-    or at fewer where the labels would cover one another."""
+    at fewer where the labels would cover one another, and evenly where no two of these are
+    within the limits."""
     bottom, top = axes.get_ylim()
     decade = axes.bbox.height * 72 / axes.figure.dpi / np.log10(top / bottom)
     axes.yaxis.set_major_locator(LogLocator())
@@ -537,8 +538,11 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
         find_fonts(figure)
         # Laid out twice, as new sizes bring new ticks; not once more for each file's resolution,
         # which would start from the ticks of another.
-        for _ in range(2):
+        for _ in range(BREAKS):
             figure.draw_without_rendering()
+            if not _break_names(figure):
+                break
+        figure.draw_without_rendering()
         figure.set_layout_engine("none")
         # The layout's solver adds in another order each time, which would show in the PDF's bytes.
         for axes in figure.axes:

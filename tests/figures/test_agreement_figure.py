@@ -73,7 +73,7 @@ def test_what_rests_on_too_few_is_not_there():
     rows.loc[few, ["accuracy", "ci_low", "ci_high"]] = np.nan
     figure, drawn = agreement.draw({"agreement": rows})
     assert set(drawn["x"]) == {"0", "all"}
-    assert figure.axes[0].get_xticklabels()[1].get_text() == "one or more\ntoo few"
+    assert figure.axes[0].get_xticklabels()[1].get_text() == "one or more\ntoo few verbs"
     figure.draw_without_rendering()
     rows["accuracy"] = np.nan
     with pytest.raises(NoRowsError, match="too few verbs"):

@@ -15,6 +15,7 @@ from bottomup.figures import style
 from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
 from bottomup.published import CURVES
 from scripts import plot_figure
+from tests.figures.test_stitching_figure import stitched
 
 ROOT = Path(__file__).parents[2]
 
@@ -149,6 +150,16 @@ def test_a_table_with_nothing_of_what_a_figure_shows_ends_no_study(tmp_path):
     assert "no accuracy of any of nsubj_to_head, " in done.stderr
     assert (tmp_path / "syntactic_heads.png").exists()
     assert pd.read_csv(tmp_path / "syntactic_heads.csv").empty
+
+
+def test_a_figure_of_two_tables_shows_the_one_that_rests_on_enough(study, tmp_path):
+    similar = study()["similarity_between_runs"].assign(n_occurrences=2, n_needed=3)
+    tables = {"stitching": stitched(), "similarity_between_runs": similar}
+    done = plot(tmp_path, "stitching", tables)
+    assert done.returncode == 0, done.stderr
+    assert f"{len(similar):,} of {len(similar):,} values are left out" in done.stderr
+    points = pd.read_csv(tmp_path / "stitching.csv")
+    assert len(points) and set(points["quantity"]) == {"nats"}
 
 
 def test_tables_that_do_not_say_what_they_need_are_whole():

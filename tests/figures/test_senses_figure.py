@@ -41,5 +41,7 @@ def test_a_property_without_values_leaves_its_panel_empty(study):
     table = study(seeds=(1,))["senses"].query("property != 'translation_apart'")
     figure, points = senses.draw({"senses": table})
     assert "translation_apart" not in set(points["panel"])
-    assert figure.axes[2].get_title(loc="left") == "same translation beside other tokens"
+    assert figure.axes[2].get_title(loc="left") == (
+        "same translation beside other tokens\ntoo few words"
+    )
     figure.draw_without_rendering()

@@ -60,7 +60,8 @@ def test_points_are_the_costs_by_the_loss_and_the_similarity_of_the_same_runs(
     assert labels[:4] == ["LM", "MLM", "untrained", "its own, another seed"]
 
 
-def test_without_similarity_and_another_seed_one_row_of_panels():
-    figure, points = stitching.draw({"stitching": stitched(other_seeds=False)})
+@pytest.mark.parametrize("similar", [{}, {"similarity_between_runs": pd.DataFrame()}])
+def test_without_similarity_and_another_seed_one_row_of_panels(similar):
+    figure, points = stitching.draw({"stitching": stitched(other_seeds=False)} | similar)
     assert len(figure.axes) == 2 and "other_seed" not in set(points["series"])
     figure.draw_without_rendering()
