@@ -43,7 +43,7 @@ def finish(axes: Axes, shown: pd.DataFrame) -> None:
     """Axes of one panel of influence."""
     # The first layer's influence can be many times that of the others.
     axes.set_yscale("log")
-    written = partial(np.format_float_positional, precision=1, fractional=False, trim="-")
+    written = partial(np.format_float_positional, precision=4, fractional=False, trim="-")
     axes.yaxis.set_major_formatter(lambda distance, _: written(distance))
     axes.yaxis.set_minor_locator(NullLocator())
     style.layer_axis(axes, "layer")

@@ -422,6 +422,9 @@ def log_ticks(axes: Axes, steps: tuple[float, ...]) -> None:
         if np.diff(np.log10([*some, 10])).min() * decade > LABEL:
             # By itself, Matplotlib shows none of several where it finds no room for all.
             axes.yaxis.set_major_locator(LogLocator(subs=some, numticks=99))
+    ticks = axes.get_yticks()
+    if ((bottom <= ticks) & (ticks <= top)).sum() < 2:
+        axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
 
 
 def count(values: pd.Series) -> str:

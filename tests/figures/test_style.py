@@ -200,6 +200,7 @@ def test_the_legend_shows_published_curves_as_they_are_drawn():
         ((1e-6, 1e6), (1, 2, 5), None),
         ((0.8, 1.6), (1, 1.2, 1.5, 7, 8.5), [0.85, 1, 1.2, 1.5]),
         ((0.08, 12), (1, 1.2, 1.5, 7, 8.5), [0.1, 0.2, 0.5, 1, 2, 5, 10]),
+        ((0.975, 1.025), (1, 2, 5), [0.98, 1, 1.02]),
     ],
 )
 def test_ticks_of_a_logarithmic_axis_have_room(limits, steps, wanted):
