@@ -25,7 +25,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         quantity="share of words",
     ).assign(x=words["objective"], series=words["reason"])
     names = style.ordered(words["objective"])
-    figure = Figure(figsize=(7.2, 0.28 * len(names) + 1.1), layout="constrained")
+    figure = Figure(figsize=(7.2, 0.36 * len(names) + 1.1), layout="constrained")
     axes = figure.subplots()
     left = pd.Series(0.0, names)
     for reason, look in REASONS.items():
@@ -34,7 +34,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         left += shares
     lines = [_line(*(part[part["objective"] == name] for part in (words, cut))) for name in names]
     labels = [
-        f"{style.objective(name).label}: {line}" for name, line in zip(names, lines, strict=True)
+        f"{style.objective(name).label}\n{line}" for name, line in zip(names, lines, strict=True)
     ]
     axes.set_yticks(range(len(names)), labels)
     axes.invert_yaxis()

@@ -57,6 +57,10 @@ TOGETHER = 0.6  # of the room between two places that series side by side take, 
 BAR: dict[str, Any] = {"linewidth": 1.1, "alpha": 0.6}  # of an interval
 LABEL = 8  # typographic points that a label of an axis takes
 MOST_BEHIND = 3  # published curves that a legend shows
+IN_LEGEND = 0.3  # of the height of a figure, what its legend takes before the figure grows
+HANDLE = 0.6  # inches of a legend beside its words
+GAP = 5  # pixels between two titles
+BREAKS = 3  # how often titles are broken at most, as their lines move the panels
 NO_VALUES = "not measured, or\non too few cases"
 LAYERS = "layer (0 = embeddings)"
 DISTANCE = "PWCCA distance (1 − similarity)"
@@ -358,8 +362,9 @@ def bar(label: str, color: str = GRAY) -> Line2D:
 
 def say(axes: Axes, why: str) -> None:
     """Write into axes without a point why there is none."""
-    at = axes.transAxes
-    axes.text(0.5, 0.5, why, transform=at, ha="center", va="center", fontsize=7, color=GRAY)
+    at, size = axes.transAxes, 7
+    why = _broken(why, _characters(axes.bbox.width / axes.figure.dpi, size))
+    axes.text(0.5, 0.5, why, transform=at, ha="center", va="center", fontsize=size, color=GRAY)
 
 
 def intervals(points: pd.DataFrame) -> str:
@@ -369,10 +374,15 @@ def intervals(points: pd.DataFrame) -> str:
 
 
 def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = None) -> None:
-    """The legend, above the panels, where it covers nothing; as wide as the figure at most.
+    """The legend, above the panels, where it covers nothing; as wide as the figure at most. With
+    many entries the figure grows, and not the legend at the cost of the panels.
 
     columns: the most that it has.
     """
+    widest = _characters(figure.get_figwidth() - HANDLE, RC["font.size"])
+    for handle in handles:
+        label = _broken(handle.get_label(), widest)
+        handle.set_label(f" {label}" if label.startswith("_") else label)  # or it would be hidden
     for most in range(columns, 0, -1):
         rows = math.ceil(len(handles) / most)
         ncols = math.ceil(len(handles) / rows)
@@ -383,7 +393,10 @@ def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = 
             title=title,
             handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
         )
-        if drawn.get_window_extent().width <= figure.bbox.width or most == 1:
+        taken = drawn.get_window_extent()
+        if taken.width <= figure.bbox.width or most == 1:
+            height = figure.get_figheight()
+            figure.set_figheight(max(height, height * (1 - IN_LEGEND) + taken.height / figure.dpi))
             return
         drawn.remove()
 
@@ -391,7 +404,8 @@ def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = 
 def layer_axis(axes: Axes, label: str = LAYERS) -> None:
     """Layers on the x axis: whole numbers."""
     axes.set_xlabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if len(axes.get_xticks()):  # as those without a point have none
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def step_axis(axes: Axes, steps: pd.Series) -> None:
@@ -428,7 +442,11 @@ def log_ticks(axes: Axes, steps: tuple[float, ...]) -> None:
 
 
 def count(values: pd.Series) -> str:
-    """A number, or the lowest and the highest of several."""
+    """A number, or the lowest and the highest of several; "too few" for none, as where no value
+    rests on enough."""
+    values = values.dropna()
+    if values.empty:
+        return "too few"
     low, high = int(values.min()), int(values.max())
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
@@ -513,18 +531,64 @@ def nothing() -> Figure:
 
 def title(figure: Figure, text: str) -> None:
     """Write the question of a figure above it, outside of its layout; `save` makes room."""
-    lines = wrap(text, max(30, int(figure.get_figwidth() * 72 / (0.6 * TITLE))))
-    _outside(figure, "\n".join(lines), 1, 6, fontsize=TITLE, va="bottom")
+    text = _broken(text, _characters(figure.get_figwidth(), TITLE))
+    _outside(figure, text, 1, 6, fontsize=TITLE, va="bottom")
 
 
 def note(figure: Figure, lines: str) -> None:
     """Write small lines below a figure, outside of its layout, and below those that are there."""
-    width = max(30, int(figure.get_figwidth() * 72 / (0.6 * NOTE)))
-    wrapped = [part for line in lines.splitlines() for part in wrap(line, width)]
+    text = _broken(lines, _characters(figure.get_figwidth(), NOTE))
     before = [text.get_text() for text in figure.texts if text.get_gid() == "note"]
     below = 3 + 1.5 * NOTE * len("\n".join(before).splitlines())
     look = {"fontsize": NOTE, "va": "top", "color": "#555555", "gid": "note"}
-    _outside(figure, "\n".join(wrapped), 0, -below, **look)
+    _outside(figure, text, 0, -below, **look)
+
+
+def _characters(inches: float, size: float) -> int:
+    """How many of them, of a font of this size, have room."""
+    return max(20, int(inches * 72 / (0.6 * size)))
+
+
+def _broken(text: str, width: int) -> str:
+    """Lines of at most so many characters."""
+    return "\n".join(part for line in text.splitlines() for part in wrap(line, width))
+
+
+def _break_names(figure: Figure) -> bool:
+    """Break titles and vertical labels of panels, such as names of models, that reach the next
+    panel; returns whether any did."""
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    broken = False
+    for axes in panels:
+        box, label = axes.bbox, axes.yaxis.label
+        for title in axes.get_children():
+            if isinstance(title, Text) and title not in axes.texts:
+                written = title.get_window_extent()
+                rights = [
+                    each.bbox.x0
+                    for each in figure.axes
+                    if each.bbox.x0 > box.x1 and _in_line(each, box if each in panels else written)
+                ]
+                right = min(rights, default=figure.bbox.x1)
+                broken |= _fit(title, right - GAP - box.x0, written.width)
+        above = [each for each in panels if each is not axes and each.get_ylabel()]
+        apart = [abs(each.bbox.y0 - box.y0) for each in above if abs(each.bbox.x0 - box.x0) < 1]
+        room = min(apart, default=figure.bbox.height)
+        broken |= _fit(label, room, label.get_window_extent().height)
+    return broken
+
+
+def _in_line(axes: Axes, box: Bbox) -> bool:
+    return bool(axes.bbox.y0 < box.y1 and axes.bbox.y1 > box.y0)
+
+
+def _fit(text: Text, room: float, taken: float) -> bool:
+    """Break a text if it takes more than its room, both in pixels; returns whether it does."""
+    if taken <= room:
+        return False
+    longest = max(map(len, text.get_text().splitlines()))
+    text.set_text(_broken(text.get_text(), max(1, int(0.95 * longest * room / taken))))
+    return True
 
 
 def _outside(figure: Figure, text: str, edge: float, away: float, **look) -> None:

@@ -24,8 +24,8 @@ def test_each_subject_says_what_it_does_not_see():
     figure, drawn = alignment.draw({"alignment": table()})
     [axes] = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
-        "LM: 0 of 200 words, 0 of 20 sentences cut off",
-        "bert: 16 of 200 words, 3 of 20 sentences cut off",
+        "LM\n0 of 200 words, 0 of 20 sentences cut off",
+        "bert\n16 of 200 words, 3 of 20 sentences cut off",
     ]
     shares = drawn[drawn["x"] == "bert"].set_index("series")["y"]
     assert shares.to_dict() == pytest.approx({"vanished": 0.01, "cut off": 0.05, "shared": 0.02})

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from PIL import Image
 
@@ -114,6 +115,52 @@ def test_no_line_is_joined_across_a_range_without_points(x, reach, parts):
     bars = [bar.get_segments() for bar in axes.collections]
     expected = [[[[x, 0.4], [x, 0.6]] for x in part] for part in parts]
     assert [[bar.tolist() for bar in part] for part in bars] == expected, "a bar at each point"
+
+
+def test_long_names_are_broken_and_cover_no_others(tmp_path):
+    name = "bert base multilingual cased finetuned untrained"
+    with style.paper():
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        grid = figure.subplots(2, 4)
+        for axes in grid[0]:
+            axes.set_title(f"{name}\nlayer 0")
+        for axes in grid[:, 0]:
+            axes.set_ylabel(name)
+        short = figure.axes[-1].set_title("short")
+    style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    titles = [axes.get_title("left") for axes in grid[0]]
+    assert {" ".join(title.split()) for title in titles} == {f"{name} layer 0"}
+    assert all(title.endswith("\nlayer 0") for title in titles) and short.get_text() == "short"
+    texts = [text for axes in grid[0] for text in axes.get_children() if isinstance(text, Text)]
+    across = [text.get_window_extent() for text in texts if text.get_text()]
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(across))
+    assert across[-1].x1 <= figure.bbox.x1 and across[0].y1 <= figure.bbox.y1
+    upper, lower = (axes.yaxis.label.get_window_extent() for axes in grid[:, 0])
+    assert upper.y0 > lower.y1 and upper.y1 <= figure.bbox.y1 and lower.y0 >= 0
+
+
+def test_a_figure_grows_with_its_legend_and_words_longer_than_it_are_broken():
+    name = "bert base multilingual cased–bert base multilingual cased finetuned, two seeds"
+    figures = []
+    for n in (3, 60):
+        with style.paper():
+            figure = Figure(figsize=(4, 3), layout="constrained")
+            axes = figure.subplots()
+            style.legend(figure, [Line2D([], [], label=f"{name} {n}") for n in range(n)])
+            figure.draw_without_rendering()
+        figures.append(figure)
+        box = figure.legends[0].get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.width
+        assert box.y0 > axes.bbox.y1 and box.y1 <= figure.bbox.height
+        assert axes.bbox.height > 1.5 * figure.dpi
+    assert figures[0].get_figheight() < 4 < figures[1].get_figheight()
+
+
+def test_a_legend_names_what_begins_with_a_line():
+    figure = Figure(layout="constrained")
+    style.legend(figure, [Line2D([], [], label="_ (12)"), Line2D([], [], label="is (3)")])
+    found = [text.get_text().strip() for text in figure.legends[0].get_texts()]
+    assert found == ["_ (12)", "is (3)"]
 
 
 @pytest.mark.parametrize("word", ["$x$", "$\\frac$", "$(A)$"])
