@@ -29,7 +29,7 @@ from matplotlib.font_manager import (
 )
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
@@ -60,6 +60,7 @@ MOST_BEHIND = 3  # published curves that a legend shows
 IN_LEGEND = 0.3  # of the height of a figure, what its legend takes before the figure grows
 HANDLE = 0.6  # inches of a legend beside its words
 GAP = 5  # pixels between two titles
+NEAR = 0.15  # of the height of a panel: how near to its top, or to another, numbers move aside
 BREAKS = 3  # how often titles are broken at most, as their lines move the panels
 NO_VALUES = "not measured, or\non too few cases"
 LAYERS = "layer (0 = embeddings)"
@@ -460,21 +461,31 @@ def level(axes: Axes, value: float, name: str) -> None:
     """Draw a line at `value` across `axes`, its number to the right, where it covers nothing; far
     from the curves, the number alone, at the edge."""
     low, high = sorted(axes.get_ylim())
-    span, inverted = high - low, axes.yaxis_inverted()
+    span, inverted = high - low, bool(axes.yaxis_inverted())
     text = f"{name}\n= {value:.3g}"
     place: dict[str, Any] = {"textcoords": "offset points", "xytext": (3, 0), "ha": "left"}
     if low - 1.5 * span < value < high + 1.5 * span:
         axes.axhline(value, color="black", linewidth=0.7)
-        place |= {"xy": (1, value), "xycoords": ("axes fraction", "data"), "va": "center"}
         low, high = min(low, value - 0.05 * span), max(high, value + 0.05 * span)
         axes.set_ylim(*((high, low) if inverted else (low, high)))
+        below = (value - low if inverted else high - value) / (high - low)
+        # At the top it would reach the end of a title.
+        side = "center" if below > NEAR else "top"
+        place |= {"xy": (1, value), "xycoords": ("axes fraction", "data"), "va": side}
     else:
         # A line that far away would flatten the curves: the number stands for it.
         above = (value > high) != inverted
         text += "\n(above)" if above else "\n(below)"
         edge, side = (1, "top") if above else (0, "bottom")
         place |= {"xy": (1, edge), "xycoords": "axes fraction", "va": side}
-    axes.annotate(text, **place, fontsize=7)
+    written = axes.annotate(text, **place, fontsize=7, gid="level")
+    levels = [each for each in axes.texts if each.get_gid() == "level" and each is not written]
+    for other in levels:
+        # Of two numbers that would cover each other, the upper one stands above its line.
+        if isinstance(other, Annotation) and abs(other.xy[1] - value) < NEAR * (high - low):
+            lower, upper = sorted((written, other), key=lambda each: each.xy[1], reverse=inverted)
+            lower.set_verticalalignment("top")
+            upper.set_verticalalignment("bottom")
 
 
 def find_fonts(figure: Figure) -> None:

@@ -67,9 +67,23 @@ def test_a_level_is_in_sight_or_named_at_the_edge(value, inverted):
     assert axes.yaxis_inverted() == inverted
     assert low <= 0 and high >= 1, "the curves stay in sight"
     assert far or low < value < high
+    assert axes.texts[0].get_window_extent().y1 <= axes.bbox.y1 + 5, "nor the end of a title"
     text = axes.texts[0].get_text()
     beyond = "above" if (value > 0) != inverted else "below"
     assert text == f"chance\n= {value:.3g}" + (f"\n({beyond})" if far else "")
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@pytest.mark.parametrize("values", [(0.5, 0.52), (0.52, 0.5), (0.3, 0.7)])
+def test_the_numbers_of_two_levels_do_not_cover_each_other(values, inverted):
+    axes = Figure().subplots()
+    axes.set_ylim(*((1, 0) if inverted else (0, 1)))
+    for value, name in zip(values, ("chain", "other tree"), strict=True):
+        style.level(axes, value, name)
+    Agg(axes.figure).draw()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    upper = values.index(min(values) if inverted else max(values))
+    assert boxes[upper].y0 >= boxes[1 - upper].y1
 
 
 def test_a_new_objective_has_a_look_of_its_own_in_every_figure():
