@@ -190,7 +190,7 @@ def _objective_choices(config: dict) -> Iterator[str]:
                 f"{path}: needs translations, but corpus.languages is {languages[0]} alone; "
                 "allowed: null, or a target language there"
             )
-        yield from _trunk_choice(f"{path}.trunk", objective_model(module), trunk_of(options))
+        yield from _trunk_choice(f"{path}.trunk", name, objective_model(module), trunk_of(options))
         yield from _made_of(path, name, options, config)
         yield from _own_shape(f"{path}.model", options, config, name in known)
         yield from _heads_from(f"{path}.heads_from", name, options, config)
@@ -324,18 +324,23 @@ def _too_large(path: str, training: dict, shape: dict) -> Iterator[str]:
         )
 
 
-def _trunk_choice(path: str, objective: "type[Objective]", trunk: str) -> Iterator[str]:
+def _trunk_choice(path: str, name: str, objective: "type[Objective]", trunk: str) -> Iterator[str]:
     if trunk not in TRUNKS:
         return
+    attending = [kind for kind, attends in TRUNKS.items() if attends]
     allowed, reason = [*TRUNKS], ""
+    if name in modules("objectives"):
+        allowed = attending
+        reason = (
+            "since figures and claims compare what is called like a module with Transformers; give "
+            "this objective another name"
+        )
     if objective.decodes():
-        allowed = [name for name, attends in TRUNKS.items() if attends]
-        reason = "which has a decoder"
+        allowed, reason = attending, "which has a decoder"
     if objective.backward:
-        allowed = [name for name, attends in TRUNKS.items() if attends]
-        reason = "whose mask can be turned around"
+        allowed, reason = attending, "whose mask can be turned around"
     if objective.both_ways:
-        allowed = [name for name, attends in TRUNKS.items() if not attends]
+        allowed = [kind for kind in TRUNKS if kind not in attending]
         reason = "since one reads from each end"
     if trunk not in allowed:
         yield f'{path}: found "{trunk}"; allowed: {", ".join(allowed)}, {reason}'

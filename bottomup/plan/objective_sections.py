@@ -20,7 +20,9 @@ class Runs(Section):
         "a module of bottomup/objectives; null is the one of the section's name", default=None
     )
     trunk: Literal[*TRUNKS] = key(  # type: ignore[valid-type]  # mypy reads no computed values
-        "kind of model; only a transformer has heads and a decoder", default="transformer"
+        "kind of model; only a transformer has heads and a decoder; not of what is called like a "
+        "module, except bilm, which needs it",
+        default="transformer",
     )
     model: dict[str, Any] = key(
         "keys that override the section `model`; not of what is called like a module, since "

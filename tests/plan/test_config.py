@@ -213,8 +213,8 @@ corpus.sources.filez = {}
   corpus.sources.filez: unknown key; allowed: brackets,
 objectives.lm = {"mask": 1}
   objectives.lm.mask: unknown key; allowed:
-objectives.mix = {"trunk": "lstm"}
-  objectives.mix.trunk: found "lstm", whose mask is fixed, and parts under several mas
+objectives.both = {"objective": "mix", "trunk": "lstm"}
+  objectives.both.trunk: found "lstm", whose mask is fixed, and parts under several mas
 objectives.mix = {"parts": [{"objective": "lm", "share": 1, "options": {"choose": 0.5}}]}
   objectives.mix.parts[0].options: found {"choose": 0.5}; choose: unknown key; allowed
 objectives.mlm = {"mask": 2}
@@ -381,8 +381,12 @@ objectives.mt = {"trunk": "lstm"}; pruning.penalties = {}
   objectives.mt.trunk: found "lstm"; allowed: transformer, which has a decoder
 objectives.bilm = {}
   objectives.bilm.trunk: found "transformer"; allowed: lstm, convolution, since one reads from each end
-objectives.mlm = {"trunk": "convolution"}
-  pruning.penalties.mlm: convolution has no heads; allowed: null, or a transformer as its trunk
+objectives.mlm = {"trunk": "convolution"}; pruning.penalties = {}
+  objectives.mlm.trunk: found "convolution"; allowed: transformer, since figures and claims compare what is called
+objectives.untrained = {"trunk": "lstm"}
+  objectives.untrained.trunk: found "lstm"; allowed: transformer, since figures and claims compare what is called
+objectives.own = {"objective": "mlm", "trunk": "convolution"}; pruning.penalties = {"own": {"encoder": [1]}}
+  pruning.penalties.own: convolution has no heads; allowed: null, or a transformer as its trunk
 
 # Shapes of one's own.
 objectives.lm_own = {"objective": "lm", "model": {"layerz": 2}}
