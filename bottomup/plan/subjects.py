@@ -117,7 +117,7 @@ class Subjects:
             dropout = {"dropout", "attention_dropout"}
             shape = self.study.objective_shape(name).model_dump(exclude=dropout)
             options = self.study.objective_options(name)
-            return shape, options.causal, options.backward
+            return shape, options.causal, options.backward, options.both_ways
 
         untrained = (name for name in self.objectives if name not in self.trained)
         return next((name for name in untrained if encoder(name) == encoder(model)), None)

@@ -972,6 +972,15 @@ def test_an_untrained_model_of_the_same_shape_stands_beside_a_trained_one():
     assert found == ["untrained_causal", "start_2", None]
 
 
+def test_a_model_of_two_directions_starts_from_no_model_of_one():
+    """Whose widths, weights and directions are others."""
+    lstm = {"trunk": "lstm"}
+    objectives = {"bilm": lstm, "both": {"objective": "mlm"} | lstm}
+    objectives |= {"start": {"objective": "untrained"} | lstm}
+    subjects = Subjects(load(changed(objectives=objectives, pruning__penalties={})))
+    assert [subjects.initial(name) for name in objectives] == [None, "start", "start"]
+
+
 def test_a_study_names_the_tables_that_it_makes_or_those_that_it_does_not():
     every = set(TABLE_NAMES)
     for only, leave_out, made in [
