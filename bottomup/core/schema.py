@@ -41,6 +41,8 @@ FORMS = {
     r"^[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+$": "an id of mtdata, such as "
     "Statmt-europarl-10-deu-eng",
 }
+# What YAML 1.1 reads as a number in base 8 or 60.
+OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 EXPONENT = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
 LONGEST = 200  # characters of a value in a message
 BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
@@ -153,7 +155,9 @@ def unquoted(model: type[BaseModel], value: Any) -> Any:
 
 def _replace(value: Any, location: tuple, text: str) -> None:
     """Replace the text at a location by its plain value in YAML, if it has one; also numbers like
-    1e-3, which YAML reads as text."""
+    1e-3, which YAML reads as text; but not 010, which YAML reads as 8."""
+    if OTHER_BASE.fullmatch(text):
+        return
     try:
         plain = float(text) if EXPONENT.fullmatch(text) else yaml.safe_load(text)
         for part in location[:-1]:
@@ -192,7 +196,9 @@ def _line(model: type[BaseModel], problem: Mapping[str, Any], path: str) -> str:
         return f"{where}: found {value}, and there is no such {kind}{here}; allowed: {expected}"
     if problem["type"] == "value_error":
         return f"{where}: found {value}; {problem['msg'].removeprefix('Value error, ')}"
-    return f"{where}: found {value}; allowed: {_allowed_at(model, problem['loc'])}"
+    # A name such as 2024, which YAML reads as a number.
+    quotes = "; put it in quotes" * (problem["type"] == "string_type" and value[:1].isdigit())
+    return f"{where}: found {value}; allowed: {_allowed_at(model, problem['loc'])}{quotes}"
 
 
 def _path(path: str, location: tuple) -> str:

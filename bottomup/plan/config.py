@@ -8,14 +8,16 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pydantic import BaseModel
+
 from bottomup.core.errors import UserError
 from bottomup.core.packages import is_installed
 from bottomup.core.schema import problems, unquoted, validated
-from bottomup.core.settings import GOLD, Model, Section, Training
+from bottomup.core.settings import GOLD, Model, Training
 from bottomup.plan.mistakes import known_sources, mistaken
-from bottomup.plan.objective_sections import all_keys, module_of
+from bottomup.plan.objective_sections import all_keys, module_of, objective_model
 from bottomup.plan.study import Study, modules, source_model
-from bottomup.plan.unchecked import section
+from bottomup.plan.unchecked import list_of, section
 
 LARGEST = 2**63 - 1  # the largest whole number; larger ones overflow somewhere
 # Sections of which a later file may remove an entry, by null.
@@ -97,9 +99,10 @@ def _plain(config: dict) -> dict:
     known = modules("objectives")
     for name, options in section(config, "objectives").items():
         if isinstance(options, dict) and (module := module_of(name, options)) in known:
-            config["objectives"][name] = unquoted(all_keys(module), options)
-            _unquote(Model, config["objectives"][name], "model")
-            _unquote(Training, config["objectives"][name], "training")
+            config["objectives"][name] = options = unquoted(all_keys(module), options)
+            _unquote_parts(options)
+            _unquote(Model, options, "model")
+            _unquote(Training, options, "training")
     _unquote(Training, section(config, "pruning"), "training")
     corpus = section(config, "corpus")
     if isinstance(corpus.get("source"), str):
@@ -111,9 +114,17 @@ def _plain(config: dict) -> dict:
     return config
 
 
-def _unquote(model: type[Section], section: dict, name: str) -> None:
+def _unquote(model: type[BaseModel], section: dict, name: str) -> None:
     if isinstance(section.get(name), dict):
         section[name] = unquoted(model, section[name])
+
+
+def _unquote_parts(options: dict) -> None:
+    """The same for the options of an objective's parts, which may have parts themselves."""
+    for part in list_of(options, "parts"):
+        if isinstance(part, dict) and part.get("objective") in modules("objectives"):
+            _unquote_parts(section(part, "options"))
+            _unquote(objective_model(part["objective"]), part, "options")
 
 
 def _without_null(section: dict) -> dict:

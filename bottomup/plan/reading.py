@@ -19,14 +19,13 @@ from snakemake.cli import get_argument_parser, parse_config
 from snakemake.settings.types import PersistenceBackend, RerunTrigger
 
 from bottomup.core.errors import UserError
+from bottomup.core.schema import OTHER_BASE
 from bottomup.plan.digest import ROOT
 
 if TYPE_CHECKING:
     from snakemake.workflow import Workflow
 
 KINDS = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
-# What YAML 1.1 reads as a number in base 8 or 60.
-OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 MOST_VALUES = 100_000
 ALL_SIZES = 10**12  # bytes, as in profiles/default
 # Options that make Snakemake's records wrong, and what each would do.

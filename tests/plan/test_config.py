@@ -205,6 +205,8 @@ seeds = [-1]
   seeds[0]: found -1; allowed: list (whole number, >= 0, <= 4294967295)
 study = "a/b"
   study: found "a/b"; allowed: text, of letters,
+study = 2024
+  study: found 2024; allowed: text, of letters, digits and _ . - up to 60, such as default; put it in quotes
 model.layer = 6
   model.layer: unknown key; allowed: attention_dropout, d_ff, d_model,
 corpus.source = "filez"
@@ -890,6 +892,12 @@ def test_text_of_a_command_line_is_what_it_says():
     assert study.objective_training("mlm").patience == 9 and study.model.layers == 2
     assert study.corpus.bpe.lowercase is False and study.annotation.depccg_model is None
     assert study.pruning.penalties == {"mt": {"encoder": [0, 0.1]}}
+    parts = [{"objective": "mlm", "share": "1", "options": {"choose": "0.5"}}]
+    whole = [{"objective": "mix", "share": "1", "options": {"parts": parts}}]
+    of = load(changed(objectives__made={"objective": "mix", "parts": whole}))
+    assert of.objective_options("made").seen.choose == 0.5
+    # As in a file, 010 is neither 8 nor 10.
+    assert 'found "010"; allowed: whole' in mistakes(changed(quality__sentences="010"))[0]
     # What is compared with another key is a number by then.
     assert mistakes(changed(model__heads="7"))[0].startswith("model.heads: found 7; allowed: div")
     assert 'found "0.x"; allowed: number' in mistakes(changed(objectives__mlm={"mask": "0.x"}))[0]
