@@ -40,7 +40,8 @@ def heads_from(objective):
 
 def same_run(objective):
     """The metrics of the same run under another name; none for most objectives. Once they exist,
-    this run need not be trained, since it is in `trained/`."""
+    this run need not be trained, since it is in `trained/`. It waits for them, and reads nothing of
+    them (bottomup/plan/records.py)."""
     same = SUBJECTS.same_training(objective)
     return [f"<results>/runs/{same}-{{seed}}/metrics.jsonl"] if same else []
 

@@ -3,7 +3,8 @@
 By itself, Snakemake (9.27)
 
 - compares the content of an input only if its time is newer than the output's;
-- compares inputs as a set, whatever their order and names;
+- compares inputs as a set, whatever their order and names, and with those that a job only waits
+  for, such as the run that it would take from `trained/`;
 - records the current settings for a job that failed, and deletes its output: if something older was
   made from that output, it then plans nothing;
 - does not see that an input was written while a job read it, nor that another Snakemake, on a node
@@ -31,12 +32,14 @@ from bottomup.plan.reading import misleading, typed
 from bottomup.plan.slices import Slice
 
 ALGORITHM = "sha256"
+WAITED_FOR = "same"  # the name of inputs that a job waits for and does not read
 
 
 def keep_exact() -> None:
     """Make Snakemake compare and record what the results of a job depend on."""
     FilePersistence.__init__ = _open
     PersistenceBase._params = _params
+    PersistenceBase._input = _input
     PersistenceBase._input_changed = _input_changed
     PersistenceBase.started = _started
     FilePersistence._write_record = _write_record
@@ -66,6 +69,16 @@ def slice_of(job: Job) -> str | None:
     return None if settings is None else repr(Slice(settings, **{INPUTS: digests(job.input)}))
 
 
+_all_inputs = PersistenceBase._input
+
+
+def _input(persistence: PersistenceBase, job: Job) -> list[str]:
+    """The paths of a job's inputs, without those that it only waits for: nothing of its result
+    depends on these, so one more or less makes nothing stale."""
+    waited_for = {*map(str, job.input.get(WAITED_FOR, []))}
+    return [path for path in _all_inputs(persistence, job) if path not in waited_for]
+
+
 def write_plan(jobs: Iterable[Job]) -> None:
     """Keep the slices of jobs for the Snakemakes that will run them."""
     slices = ((job, slice_of(job)) for job in jobs)
@@ -73,11 +86,13 @@ def write_plan(jobs: Iterable[Job]) -> None:
 
 
 def digests(inputs) -> dict[str, str]:
-    """For each name of inputs, a digest of its paths in their order.
+    """For each name of inputs, a digest of its paths in their order; of none for those that are
+    only waited for.
 
     It is a digest, since hundreds of paths would be longer than all other settings.
     """
     named = dict(inputs.items()) or {"files": inputs}
+    named |= {name: [] for name in named if name == WAITED_FOR}
     lists = {name: [some] if isinstance(some, str) else some for name, some in named.items()}
     return {name: _digest_of(paths) for name, paths in lists.items()}
 
@@ -95,7 +110,8 @@ def _input_changed(persistence: PersistenceBase, job: Job, file=None) -> bool:
     Inputs whose content changed are added to a reason that Snakemake has, `Updated input files`.
     """
     recorded = persistence.metadata(file).input_checksums or {}
-    others = [path for path in job.input if recorded.get(str(path)) != _latest(persistence, path)]
+    read = _input(persistence, job)
+    others = [path for path in read if recorded.get(str(path)) != _latest(persistence, path)]
     if _set_of_inputs_changed(persistence, job, file):
         return True
     persistence.dag.reason(job).updated_input.update(others)

@@ -112,7 +112,7 @@ class Subjects:
         if self.study.objective_heads_from(model):
             return None  # it starts with heads that were trained
 
-        def encoder(name: str) -> tuple[dict, bool, bool]:
+        def encoder(name: str) -> tuple[dict, bool, bool, bool]:
             # Dropout does not change the weights that training starts from.
             dropout = {"dropout", "attention_dropout"}
             shape = self.study.objective_shape(name).model_dump(exclude=dropout)
@@ -124,17 +124,22 @@ class Subjects:
 
     def same_training(self, name: str) -> str | None:
         """The first objective before this one that trains the same runs: the two differ only in how
-        the runs are measured. None if there is none, for halves, and for what is not trained."""
+        the runs are measured. None if there is none, for halves, and for what is not trained.
+
+        They are in the order of the config, so that one which is added to a study, mostly at its
+        end, is not before those that are there: these would be made again after it.
+        """
         study = self.study
+        trained = [name for name in study.objectives if name in self.trained]
 
         def trained_by(other: str) -> tuple:
             options, heads = study.objective_options(other), study.objective_heads_from(other)
             of = options.name, options.model_dump(exclude={*options.looks}), heads
             return *of, study.objective_shape(other), study.objective_training(other)
 
-        if name not in self.trained:
+        if name not in trained:
             return None
-        for other in self.trained[: self.trained.index(name)]:
+        for other in trained[: trained.index(name)]:
             same_seeds = {*self.seeds(name)} <= {*self.seeds(other)}
             if same_seeds and trained_by(other) == trained_by(name):
                 return other

@@ -209,3 +209,35 @@ def test_what_changed_before_a_node_plans_the_job_anew(checkout, file, old, new,
     assert (checkout.path / RESULTS / "corpus/pairs/files.parquet").exists()
     (checkout.path / file).write_text(text)
     checkout.snakemake(*on_node)
+
+
+@pytest.mark.parametrize("first", ["a", "z"])
+def test_a_run_that_is_only_waited_for_makes_nothing_stale(checkout, first):
+    """An objective that is trained like one before it takes its runs, and needs nothing of them."""
+    own = f"  {first}: {{objective: lm_backward, n_seeds: 1}}\n"
+    other = "  b: {objective: lm_backward, n_seeds: 1}\n"
+    checkout.edit("study.yaml", "  mt: {}\n", f"  mt: {{}}\n{own}")
+
+    def planned():
+        outputs = {"a": set(), "b": set(), "z": set()}
+        for output in checkout.planned():
+            if output.startswith("runs/") and output[5] in outputs:
+                outputs[output[5]].add(output)
+        return outputs
+
+    for output in (made := planned())[first]:
+        (checkout.path / RESULTS / output).parent.mkdir(parents=True, exist_ok=True)
+        (checkout.path / RESULTS / output).write_text(output)
+    checkout.snakemake("--touch", "--cores", "1", "--until", f"train_{first}", *STUDY)
+    assert len(made[first]) == 5 and not planned()[first]
+    # Another one beside it; the first alone again; the other one alone, which waited for the first.
+    checkout.edit("study.yaml", own, own + other)
+    beside = planned()
+    assert (len(beside["b"]), beside[first]) == (5, set())
+    for output in beside["b"]:
+        (checkout.path / RESULTS / output).parent.mkdir(parents=True, exist_ok=True)
+        (checkout.path / RESULTS / output).write_text(output)
+    checkout.snakemake("--touch", "--cores", "1", "--until", "train_b", *STUDY)
+    assert not planned()["b"]
+    checkout.edit("study.yaml", own, "")
+    assert not planned()["b"]
