@@ -1467,6 +1467,16 @@ def test_how_a_job_runs_is_no_part_of_what_its_result_depends_on():
     assert study.objective_training("lm").accumulate == 4
 
 
+def test_a_large_update_is_accepted_in_parts_that_memory_holds():
+    """4 bytes * 1e6 tokens * 6 layers * (16 * 128 + 2 * 512) are 74 GB: 37 in each of two parts."""
+    of_two, of_three = (
+        changed(training__batch_tokens=10**6, training__accumulate=n) for n in (2, 3)
+    )
+    [line] = mistakes(of_two)
+    assert line.startswith("training.batch_tokens: found 1e+06, of which a part takes about 37 GB")
+    assert load(of_three)
+
+
 def test_mistakes_are_reported_together_before_any_job(checkout):
     checkout.edit("config.yaml", "layers: 6", "layerz: 6")
     checkout.edit("config.yaml", "heads: 8", "heads: 7")
