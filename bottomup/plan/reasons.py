@@ -29,4 +29,4 @@ def words(change: ParamsChange) -> str:
         return "; ".join(differences(*before, *now))
     # Different versions of the project may have made the outputs of one job.
     phrases = [differences(old, new) for old in before for new in now]
-    return " | ".join("; ".join(part) for part in phrases) or "there were none"
+    return " | ".join("; ".join(part) for part in phrases) or "no record of what made it"

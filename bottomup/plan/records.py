@@ -7,6 +7,8 @@ By itself, Snakemake (9.27)
   for, such as the run that it would take from `trained/`;
 - records the current settings for a job that failed, and deletes its output: if something older was
   made from that output, it then plans nothing;
+- takes an output of which it has no record for up to date, if no input is newer: that of a study
+  which was copied under another name, for one;
 - does not see that an input was written while a job read it, nor that another Snakemake, on a node
   of a cluster, runs a job by a plan of its own.
 
@@ -23,7 +25,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.io import _IOFile
 from snakemake.jobs import Job
-from snakemake.persistence import PersistenceBase
+from snakemake.persistence import ParamsChange, PersistenceBase
 from snakemake.persistence.file import FilePersistence
 
 from bottomup.plan import contents, nodes
@@ -41,6 +43,7 @@ def keep_exact() -> None:
     PersistenceBase._params = _params
     PersistenceBase._input = _input
     PersistenceBase._input_changed = _input_changed
+    PersistenceBase.has_metadata = _has_metadata
     PersistenceBase.started = _started
     FilePersistence._write_record = _write_record
     Job.prepare = _prepare
@@ -115,6 +118,18 @@ def _input_changed(persistence: PersistenceBase, job: Job, file=None) -> bool:
     if _set_of_inputs_changed(persistence, job, file):
         return True
     persistence.dag.reason(job).updated_input.update(others)
+    return False
+
+
+_has_records = PersistenceBase.has_metadata
+
+
+def _has_metadata(persistence: PersistenceBase, job: Job) -> bool:
+    """Whether there are records of what made all outputs of a job. Without them it runs again: what
+    is there may be of other settings, code or text."""
+    if _has_records(persistence, job):
+        return True
+    persistence.dag.reason(job).params_changed = ParamsChange(only_new={*_params(persistence, job)})
     return False
 
 

@@ -4,6 +4,7 @@ that were written while a job ran."""
 import asyncio
 import json
 import os
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -82,6 +83,14 @@ def test_an_output_that_is_gone_and_that_all_was_made_from_stays_gone(checkout):
     """So views can be deleted to save disk."""
     (checkout.path / RESULTS / "views/lm-1/plain.npy").unlink()
     assert checkout.planned() == set()
+
+
+def test_a_study_copied_under_another_name_is_made_again(checkout, outputs):
+    """Nothing tells by which settings it was made."""
+    shutil.copytree(checkout.path / RESULTS, checkout.path / "results/other")
+    checkout.edit("study.yaml", "study: planned", "study: other")
+    planned = {output.removeprefix("results/other/") for output in checkout.planned()}
+    assert planned == outputs.rules.keys()
 
 
 def test_what_is_made_again_to_the_same_bytes_ends_there_in_a_second_call(checkout):
