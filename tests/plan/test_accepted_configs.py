@@ -2,6 +2,7 @@
 
 import copy
 import re
+from unittest.mock import ANY
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.schema import keys
 from bottomup.plan.config import load
 from bottomup.plan.reading import read
+from bottomup.plan.records import slice_of
 from bottomup.plan.subjects import Subjects
 from tests.plan.checkouts import ROOT
 from tests.plan.planning import planned
@@ -80,6 +82,10 @@ def studies(draw):
     seeds = draw(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5, unique=True))
     for name in draw(some(sorted(objectives), max_size=2)):
         objectives[name]["n_seeds"] = 1
+    for name in draw(some(trained, max_size=2)) if trained else []:
+        objectives[name]["training"] = draw(
+            st.sampled_from([{"max_tokens": 10**5}, {"batch_tokens": 512, "optimizer": "adam"}])
+        )
     # Of the default shape, and trained.
     givers = [name for name in ("lm", "mlm") if name in objectives]
     for name, of in objectives.items():
@@ -104,7 +110,12 @@ def studies(draw):
     unit = "word" if checkpoints else draw(st.sampled_from(["word", "subword"]))
     overlay = {
         "study": "drawn",
-        "corpus": {"source": "libreoffice_help", "languages": languages},
+        "corpus": {
+            "source": "libreoffice_help",
+            "languages": languages,
+            "splits": {"packed_words": draw(st.sampled_from([None, 200]))},
+        },
+        "equal": draw(st.sampled_from(["tokens", "predictions", "operations"])),
         "objectives": removed | objectives,
         "seeds": seeds,
         "looks": sorted(draw(some(range(1, 1 + len(seeds)), max_size=2))),
@@ -140,10 +151,71 @@ def studies(draw):
         if penalty > 0
     }
     methods = draw(some(["scratch", "random", "confidence", "relevance", "gradient"], max_size=2))
-    methods = [name for name in methods if name != "scratch" or not no_scratch & {*pruned}]
+    if overlay["equal"] != "tokens" or no_scratch & {*pruned}:
+        methods = [name for name in methods if name != "scratch"]
     if swept:
         overlay["pruning"]["controls"] = {name: [max(swept)] for name in methods}
     return overlay
+
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def as_asked(overlay):
+    """Each run that a study may have, and what its training depends on besides code, from the keys
+    of a drawn config alone."""
+    seeds, looks, equal = overlay["seeds"], overlay["looks"], overlay["equal"]
+    for name, own in overlay["objectives"].items():
+        if own is None:
+            continue
+        first = looks[0] if looks else len(seeds)
+        module, trunk = own.get("objective", name), own.get("trunk", "transformer")
+        shape = DEFAULT["model"] | own.get("model", {})
+        if trunk != "transformer":
+            shape = {k: shape[k] for k in ("layers", "d_model", "dropout")} | {"trunk": trunk}
+        of = {"module": module, "options": ANY, "model": shape}
+        if KNOWN[module].predicts:
+            training = DEFAULT["training"] | own.get("training", {})
+            of["training"] = {k: v for k, v in training.items() if k != "accumulate"}
+            of |= {"equal": equal} if equal != "tokens" else {}
+        if "heads_from" in own:
+            of["heads_from"] = own["heads_from"]
+        for n, seed in enumerate(seeds[: own.get("n_seeds", first)]):
+            run = of | {"objective": name, "seed": seed}
+            yield names.run(name, seed), run
+            for step in overlay["training_steps"].get(name, []):
+                yield names.run(f"{name}_step{step}", seed), run | {"step": step}
+            for half in (1, 2) if name in overlay["training_halves"] and n < first else ():
+                number = {"number": half, "seed": DEFAULT["corpus"]["splits"]["seed"]}
+                yield names.run(f"{name}_half{half}", seed), run | {"half": number}
+
+
+def runs_in(job):
+    """The runs in the path of a job's first output."""
+    return re.findall(r"[a-z][a-z0-9_]*-\d+", job.output[0].removeprefix("results/drawn/"))
+
+
+@settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(overlay=studies(), data=st.data())
+def test_an_objective_more_makes_nothing_of_the_others_stale(unbuilt, overlay, data):
+    """Even one that is trained like one of them, and whose runs one of these could take."""
+    objectives = {name: of for name, of in overlay["objectives"].items() if of is not None}
+    name = data.draw(st.sampled_from(sorted(objectives)))
+    like = {"objective": objectives[name].get("objective", name)} | objectives[name]
+    place = data.draw(st.booleans())
+    both = {"aa": like} | overlay["objectives"] if place else overlay["objectives"] | {"aa": like}
+    before, after = (
+        {job.output[0]: job for job in planned(unbuilt, write(unbuilt, some))}
+        for some in (overlay, overlay | {"objectives": both})
+    )
+    of_runs = {path for path, job in before.items() if runs_in(job) and "stitching" not in path}
+    assert of_runs <= after.keys()
+    assert [p for p in of_runs if slice_of(before[p]) != slice_of(after[p])] == []
 
 
 def write(folder, overlay):
@@ -168,6 +240,11 @@ def test_what_is_accepted_can_be_planned(unbuilt, overlay):
     jobs = planned(unbuilt, file)
     made = [output for job in jobs for output in job.output]
     assert len(made) == len(set(made)) and jobs
+    trainings = {
+        runs_in(job)[0]: job.params.settings for job in jobs if job.rule.name.startswith("train_")
+    }
+    asked = dict(as_asked(overlay))
+    assert trainings == {run: asked.get(run, {}) | {"code": ANY} for run in trainings}
 
 
 # What each entry shows in, and little else.
