@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,18 @@ def state_of(folder, step, best=True):
     model = initial("lm", seed=step)
     optimizer = torch.optim.Adam(model.parameters())
     Checkpoint(folder, {"run": "this"}).save(model, [optimizer], Progress(step=step), best)
+
+
+def test_what_was_read_before_a_file_was_made_again_says_nothing_of_it(tmp_path):
+    """A job that was not run since then read another file; the first to read this one tells."""
+    (table := tmp_path / "table.txt").write_text("now")
+    before, now = (f"sha256:{sha256(text).hexdigest()}" for text in (b"before", b"now"))
+    records = {table: {"endtime": 2, "input_checksums": {}}}
+    for end, digest in ((1, before), (3, now), (4, before)):
+        records[tmp_path / f"{end}"] = {"endtime": end, "input_checksums": {str(table): digest}}
+    assert [*find(tmp_path, tmp_path / "none", records)] == []
+    table.write_text("before")
+    assert [path for path, _ in find(tmp_path, tmp_path / "none", records)] == [table]
 
 
 @pytest.fixture(scope="module")
