@@ -32,14 +32,15 @@ LINKS = (
 )
 
 
+@pytest.mark.parametrize("to", ["nowhere", ".."])
 @pytest.mark.parametrize("link", LINKS)
-def test_what_leads_elsewhere_is_not_written(study, link):
-    """Declared as the output of a job or not."""
+def test_what_leads_elsewhere_is_not_written(study, link, to):
+    """Declared as the output of a job or not; to a folder or to nothing."""
     (study / link).parent.mkdir(parents=True, exist_ok=True)
-    (study / link).symlink_to("elsewhere")
+    (study / link).symlink_to(to)
     with pytest.raises(UserError) as error:
         require_none(study)
-    assert str(error.value).startswith(f"{study / link} is a link to elsewhere, and a study writes")
+    assert str(error.value).startswith(f"{study / link} is a link to {to}, and a study writes")
 
 
 def test_a_study_with_a_link_does_not_start(checkout):
