@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, version
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from bottomup.plan import lock
 from tests.plan.checkouts import ROOT
 
 PINS = re.compile(r"^(\S.*?) \\\n((?: +--hash=.*\n)+)", re.M)
@@ -26,6 +27,15 @@ PINNED, GPU, CPU = (
 )
 MAKE = (ROOT / "envs/make").read_text()
 CONDA = yaml.safe_load((ROOT / "envs/bottomup.yaml").read_text())
+
+
+def test_what_is_not_installed_as_locked_is_told_of_this_machine_alone(monkeypatch):
+    pins = [("numpy", "0.1", ""), ("pandas", "0.1", "sys_platform == 'other'"), ("none", "1", "")]
+    monkeypatch.setattr(lock, "_pins", lambda: iter([*pins, ("scipy", version("scipy"), "")]))
+    found = f"numpy {version('numpy')} instead of 0.1, none none instead of 1; results count"
+    assert f"envs/requirements.lock: {found}" in lock.unlike_the_lock()
+    monkeypatch.setattr(lock, "_pins", lambda: iter([("scipy", version("scipy"), "")]))
+    assert lock.unlike_the_lock() is None
 
 
 def test_conda_has_the_pins_of_the_lock():
