@@ -49,9 +49,9 @@ def having(rows: pd.DataFrame, name: str, **wanted: Any) -> pd.DataFrame:
     """
     some = {k: v if isinstance(v, list) else [v] for k, v in wanted.items()}
     for column, values in some.items():
-        found = sorted(rows[column].convert_dtypes().astype(str).unique())
-        rows = rows[rows[column].isin(values)]
+        before, rows = rows, rows[rows[column].isin(values)]
         if rows.empty:
+            found = sorted(before[column].convert_dtypes().astype(str).unique())
             asked = (f"{k} {' or '.join(map(str, v))}" for k, v in some.items())
             raise NoRowsError(
                 f"the table {name} has no rows with {', '.join(asked)}; found {column} "

@@ -95,7 +95,8 @@ def digests(inputs) -> dict[str, str]:
     It is a digest, since hundreds of paths would be longer than all other settings.
     """
     named = dict(inputs.items()) or {"files": inputs}
-    named |= {name: [] for name in named if name == WAITED_FOR}
+    if WAITED_FOR in named:
+        named[WAITED_FOR] = []
     lists = {name: [some] if isinstance(some, str) else some for name, some in named.items()}
     return {name: _digest_of(paths) for name, paths in lists.items()}
 

@@ -119,6 +119,15 @@ def test_one_of_both_sides_sees_both(trunk):
         assert moved[place, :, position].tolist() == expected
 
 
+def test_an_lstm_is_in_float32_on_a_cpu_that_does_not_multiply_bfloat16(monkeypatch):
+    monkeypatch.setattr(lstm, "multiplies_bfloat16", lambda device: False)
+    layer, tokens = noise(lstm.Layer(6, False)), torch.ones(2, 5, dtype=torch.bool)
+    x = torch.randn(2, 5, 6)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        low = layer(x, tokens)
+    assert low.dtype == torch.float32 and torch.equal(low, layer(x, tokens))
+
+
 def test_layers_of_an_lstm_see_both_sides_in_each_half():
     """Above the first layer, both directions read what both have made of the layer below."""
     first, second = (moved_by("mlm", "lstm")[:, layer].unflatten(-1, (2, 8)) for layer in (1, 2))
