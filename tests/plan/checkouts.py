@@ -17,6 +17,7 @@ from stat import S_ISDIR
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAN = Path(__file__).with_name("lean.py")
+LEANER = {"--touch", "--summary", "--detailed-summary"}
 RESULTS = "results/planned/"
 # Every key that a test edits, so that none depends on how the default study is tuned; with few
 # layers, and the text of a user's own files.
@@ -118,7 +119,7 @@ class Checkout:
     def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
         """Run Snakemake in the copy."""
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        program = [LEAN] if {"--touch", "--summary"} & {*arguments} else ["-m", "snakemake"]
+        program = [LEAN] if LEANER & {*arguments} else ["-m", "snakemake"]
         done = subprocess.run(
             [self.python, *program, *arguments],
             cwd=self.path,
@@ -131,11 +132,18 @@ class Checkout:
 
     def summary(self, *arguments: str) -> dict[str, tuple[str, str]]:
         """Every output of the study, from results/<study>/: its rule, and Snakemake's plan."""
-        answer = self.snakemake("--summary", "--configfile", "study.yaml", *arguments)
-        table = csv.DictReader(answer.stdout.splitlines(), delimiter="\t")
+        rows = self._rows("--summary", *arguments)
         return {
-            row["output_file"].removeprefix(RESULTS): (row["rule"], row["plan"]) for row in table
+            row["output_file"].removeprefix(RESULTS): (row["rule"], row["plan"]) for row in rows
         }
+
+    def details(self) -> dict[str, dict[str, str]]:
+        """Every output of the study, from the root: what lean.py says of it."""
+        return {row["output_file"]: row for row in self._rows("--detailed-summary")}
+
+    def _rows(self, *arguments: str) -> list[dict[str, str]]:
+        answer = self.snakemake(*arguments, "--configfile", "study.yaml")
+        return [*csv.DictReader(answer.stdout.splitlines(), delimiter="\t")]
 
     def planned(self, *arguments: str) -> set[str]:
         """The outputs that Snakemake would make now."""

@@ -3,6 +3,7 @@ second that it waits for each job of `--touch`, columns of `--summary`, and the 
 in a process of two seconds."""
 
 import gc
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -14,11 +15,15 @@ from snakemake.executors import touch
 
 
 async def summary(dag: DAG, detailed: bool) -> AsyncIterator[str]:
-    yield "output_file\trule\tplan"
+    """Of the details, the code in a job's record and what it reads."""
+    yield "output_file\trule\tplan\tcode\tinputs"
     for job in dag.jobs:
         plan = "update pending" if dag.reason(job) else "no update"
+        details = []
+        if detailed and job.output:
+            details = [json.dumps(job.params.settings["code"]), " ".join(job.input)]
         for output in job.output:
-            yield f"{output}\t{job.rule.name}\t{plan}"
+            yield "\t".join([output, job.rule.name, plan, *details])
 
 
 gc.disable()
