@@ -79,9 +79,10 @@ STUDY = {
     "corpus": {"splits": {"test_words": 7000, "dev_words": 1000}, "bpe": {"merges": 200}},
     "model": {"layers": 2, "heads": 2, "d_model": 16, "d_ff": 32},
     "training": {"max_tokens": 20_000},
+    # Of MLM is one of the checkpoints.
     "objectives": {
-        **{name: {"training": {"max_tokens": 20_000}} for name in ("mlm", "mt")},
-        **dict.fromkeys(["mlm_causal", "lm_bidirectional", "lm_noise", "mt_noise"]),
+        "mt": {"training": {"max_tokens": 20_000}},
+        **dict.fromkeys(["mlm", "mlm_causal", "lm_bidirectional", "lm_noise", "mt_noise"]),
         "untrained_causal": None,
     },
     "training_halves": [],
@@ -91,6 +92,7 @@ STUDY = {
             **{"n_tokens": 10, "other_n_tokens": [5], "n_clusters": 10, "other_n_clusters": [5]},
             "clusterings": 2,
         },
+        "context": {"n_tokens": 10, "occurrences": 500, "n_clusters": 10},
         "geometry": {"points": 300},
         "agreement": {"items": 10, "whole_items": 10, "seen": 2},
         "probes": {"occurrences": 200},
@@ -114,6 +116,7 @@ STUDY = {
         "penalties": {
             "mt": {"all": [1], "encoder": None},
             "lm": None,
+            "mlm": None,
             "unpadded": {"encoder": [1]},
         },
         "controls": {
