@@ -604,6 +604,12 @@ def study():
     return tables
 
 
+@pytest.fixture(scope="session")
+def points_of(study):
+    """A function: the points that a function draws of this study, drawn once."""
+    return cache(lambda draw: draw(study())[1])
+
+
 @pytest.fixture
 def nothing_cut_off():
     """A function: assert that every point of every curve of a figure lies within its axes."""

@@ -10,9 +10,8 @@ PANELS += [f"weight: {name}" for name in ("entropy_nats", "position", *REPEATED)
 
 
 @pytest.mark.parametrize("panel", PANELS)
-def test_points_are_means_over_heads_and_runs(study, panel):
-    tables = study()
-    _, points = attention_patterns.draw(tables)
+def test_points_are_means_over_heads_and_runs(study, points_of, panel):
+    tables, points = study(), points_of(attention_patterns.draw)
     by, quantity = panel.split(": ")
     rows = tables["attention_patterns"]
     rows = rows[(rows["by"] == by) & (rows["quantity"] == quantity)]

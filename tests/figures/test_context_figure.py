@@ -11,9 +11,8 @@ OTHERS = [*range(1, 10)]  # the panels of an estimator that are about other toke
 
 @pytest.mark.parametrize("estimator", ["classifier", "clusters"])
 @pytest.mark.parametrize("place", PLACES)
-def test_points_are_the_table(study, estimator, place):
-    tables = study()
-    _, points = context.draw(tables)
+def test_points_are_the_table(study, points_of, estimator, place):
+    tables, points = study(), points_of(context.draw)
     rows = tables["context"]
     rows = rows[(rows["estimator"] == estimator) & (rows["place"] == place)]
     rows = rows[rows["quantity"] == ("information" if place == "0" else "added")]

@@ -17,9 +17,8 @@ CELLS = list(product(ADJUSTED, VERSIONS))
 
 
 @pytest.mark.parametrize(("measure", "version"), CELLS)
-def test_points_are_the_table(study, measure, version, of_two_runs):
-    tables = study()
-    _, points = isotropy.draw(tables)
+def test_points_are_the_table(study, points_of, measure, version, of_two_runs):
+    tables, points = study(), points_of(isotropy.draw)
     table = tables["isotropy"]
     of = (table["measure"] == measure) & (table["version"] == version)
     rows = table[of & (table["adjusted"] == ADJUSTED[measure])]

@@ -112,7 +112,7 @@ def test_going_on_is_never_having_stopped(trainer, objective, optimizer):
     whole = trainer(objective)
     expected = whole.train()
     assert expected.step > 10
-    for step in range(1, expected.step + 1):
+    for step in range(1, expected.step + 1, 1 if optimizer == "muon" else 3):
         folder = f"stopped before {step}"
         stop_before(trainer(objective, folder), step)
         resumed = trainer(objective, folder)
