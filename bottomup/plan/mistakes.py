@@ -155,7 +155,7 @@ def _objective_choices(config: dict) -> Iterator[str]:
         for name, options in section(config, "objectives").items()
         if isinstance(options, dict)
     }
-    if not chosen and "objectives" in config:
+    if not chosen and isinstance(config.get("objectives"), dict):
         yield f"objectives: found none; allowed: at least one of {', '.join(known)}"
     for name, options in chosen.items():
         path, module = f"objectives.{name}", module_of(name, options)
@@ -177,7 +177,8 @@ def _objective_choices(config: dict) -> Iterator[str]:
             for idle in sorted(options.keys() & TRAINS):
                 yield f"{path}.{idle}: unknown key; {module} is not trained; take it away"
             options = {key: value for key, value in options.items() if key not in TRAINS}
-        checked = {key: value for key, value in options.items() if key != "training"}
+        sections = {"training", "model"}  # reported below
+        checked = {key: value for key, value in options.items() if key not in sections}
         yield from problems(all_keys(module), checked, path)
         if number(options, "n_seeds") > (seeds := len(list_of(config, "seeds"))) > 0:
             yield (
@@ -208,16 +209,14 @@ def _objective_choices(config: dict) -> Iterator[str]:
 def _own_shape(path: str, options: dict, config: dict, called_like: bool) -> Iterator[str]:
     """Check the shape of one objective's models."""
     own, trunk = options.get("model", {}), trunk_of(options)
-    if not own:
-        return
-    if called_like:
+    if not isinstance(own, dict):
+        yield from problems(Model, own, path)
+    elif own and called_like:
         yield (
             f"{path}: found one; allowed: the section model, since figures and claims compare what "
             "is called like a module at one shape; give this objective another name"
         )
-    elif not isinstance(own, dict):
-        yield from problems(Model, own, path)
-    else:
+    elif own:
         shape = section(config, "model") | own
         yield from problems(Model, shape, path, only=own)
         if not TRUNKS.get(trunk, True):

@@ -55,7 +55,10 @@ def changed(**keys):
 def mistakes(config):
     with pytest.raises(UserError) as raised:
         load(config)
-    return str(raised.value).splitlines()
+    lines = str(raised.value).splitlines()
+    told = {(line.split(": ")[0], line.partition("; allowed")[2]) for line in lines}
+    assert len(told) == len({key for key, _ in told}), "of each key, one thing is said"
+    return lines
 
 
 @pytest.mark.parametrize("file", [None, *STUDIES], ids=lambda file: file.stem if file else "config")
@@ -1069,6 +1072,8 @@ def test_what_is_called_like_a_module_has_its_own_heads():
 
 
 def test_the_papers_objectives_have_one_shape():
+    [line] = mistakes(changed(objectives__lm={"model": 3}))
+    assert line.startswith("objectives.lm.model: found 3; allowed: section of layers, heads, ")
     [line] = mistakes(changed(objectives__lm={"model": {"layers": 2}}))
     assert line.startswith("objectives.lm.model: found one; allowed: the section model, since ")
     # A width of its own need not be one that the heads of other models divide.
