@@ -121,6 +121,8 @@ def where(folder: Path) -> Iterator[str]:
         yield f"All of it: {site}"
     if figures := [*folder.glob("figures/*.png")]:
         yield f"Figures: {folder}/figures ({len(figures)})"
+    if latex := [*folder.glob("latex/*.tex")]:
+        yield f"LaTeX: {folder}/latex ({len(latex)})"
     table, page = folder / "measures/claims.csv", folder / "claims.html"
     if table.exists() and page.exists():
         with table.open(encoding="utf-8", newline="") as file:

@@ -112,7 +112,8 @@ def test_a_stop_is_no_failure(said):
 
 
 def results(folder):
-    for name in ("figures/a.png", "figures/b.png", "figures/b.pdf", "measures/claims.csv"):
+    figures = ("figures/a.png", "figures/b.png", "figures/b.pdf")
+    for name in (*figures, "latex/quality.tex", "measures/claims.csv"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("")
     claims = 'claim,verdict,same_number_as\na,undecided,\nb,reproduced,\n"c, d",undecided,\n'
@@ -127,6 +128,7 @@ def test_the_end_says_where_everything_is(said, tmp_path):
     said(LogEvent.RUN_INFO, stats={"total": 4})
     assert said.end() == [
         "Done in 0 s. All of it: results/a/index.html. Figures: results/a/figures (2). "
+        "LaTeX: results/a/latex (1). "
         "Verdicts: results/a/claims.html (2 undecided, 1 reproduced)"
     ]
 
