@@ -35,6 +35,9 @@ function offer(select, values, say = said) {
 
 const unique = values => [...new Set(values)];
 
+// A word of the study's text within ours, in the direction of its own script.
+const quoted = word => `\u2068${word}\u2069`;
+
 function listClaims(list, measures) {
   const claims = study.claims.filter(claim => measures.includes(claim.measure));
   list.replaceChildren(...claims.map(claim => {
@@ -299,8 +302,8 @@ async function newWord(word) {
   const strongest = links(chosen).filter(link => word < 0 || link.q == word)
     .sort((a, b) => b.w - a.w).slice(0, 3);
   const told = strongest.map(
-    ({from, to, w}) => `${word < 0 ? `${from} → ` : ''}${to} ${w.toFixed(2)}`);
-  const from = word < 0 ? 'largest weights' : `from “${chosen.queries[word]}”`;
+    ({from, to, w}) => `${word < 0 ? `${quoted(from)} → ` : ''}${quoted(to)} ${w.toFixed(2)}`);
+  const from = word < 0 ? 'largest weights' : `from “${quoted(chosen.queries[word])}”`;
   at('about').textContent = `${place}, ${from}: ${told.join(', ')}`;
   (await drawn['attention-chart']).signal('word', +word).runAsync();
 }
@@ -350,7 +353,8 @@ function showBeliefs() {
       const share = of.probability[layer][n], wanted = of.right_probability[layer][n];
       cell.style.setProperty('--share', share);
       cell.classList.toggle('right', of.believed[layer][n] === right[n]);
-      cell.title = `${cell.textContent} ${number(share)}, ${right[n]} ${number(wanted)}`;
+      cell.title =
+        `${quoted(cell.textContent)} ${number(share)}, ${quoted(right[n])} ${number(wanted)}`;
     });
 }
 
@@ -387,19 +391,21 @@ function newPicture() {
 
 // The text around the word of a point.
 function near(n) {
-  const [before, word, after] = marked(n).map(part => part.textContent ?? part);
+  const [before, word, after] = [...marked(n)[0].childNodes].map(part => part.textContent);
   const cut = (text, from, to) => text.length > 40 ? text.slice(from, to) : text;
   return `${cut(before, -40)}${word}${cut(after, 0, 40)}`;
 }
 
-// The sentence of a point, in parts; its word is marked.
+// The sentence of a point, in the direction of its script; its word is marked.
 function marked(n) {
   const {sentences, words, colors, kinds} = picture(), [start, end] = words[n];
-  const text = [...study.projected.sentences[sentences[n]]], word = document.createElement('mark');
+  const text = [...study.projected.sentences[sentences[n]]];
+  const [sentence, word] = ['bdi', 'mark'].map(name => document.createElement(name));
   word.textContent = text.slice(start, end).join('');
+  sentence.append(text.slice(0, start).join(''), word, text.slice(end).join(''));
   const masked = kinds?.[n] === 'masked' ? ['masked'] : [];
   const told = [...(at('picture').value === 'token' ? [] : [colors[n]]), ...masked].join(', ');
-  return [text.slice(0, start).join(''), word, text.slice(end).join(''), told ? ` (${told})` : ''];
+  return [sentence, told ? ` (${told})` : ''];
 }
 
 async function drawPicture() {

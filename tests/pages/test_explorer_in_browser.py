@@ -221,7 +221,8 @@ def test_a_head_under_the_pointer_says_what_it_is_and_does(shown):
 
 
 def told(driver):
-    return find(driver, "#about")[0].text
+    text = find(driver, "#about")[0].text
+    return text.replace("\u2068", "").replace("\u2069", "")  # which words stand between
 
 
 def strongest(run_weights, tokens, keys, layer, head, query):
@@ -295,7 +296,7 @@ def test_what_each_layer_would_predict(shown):
     ]
     assert len(find(shown, "#words td.right")) == 6
     top, *_, bottom = find(shown, "#words tbody tr td:first-of-type")
-    assert top.get_attribute("title") == "big 0.75, big 0.5"
+    assert top.get_attribute("title") == "\u2068big\u2069 0.75, \u2068big\u2069 0.5"
     colors = [cell.value_of_css_property("background-color") for cell in (top, bottom)]
     assert colors[0] != colors[1], "the more probable, the darker"
     choose(shown, "believed", 1)
@@ -310,6 +311,26 @@ def test_an_occurrence_under_the_pointer_is_read_in_its_sentence(shown):
     assert find(shown, "#occurrence mark")[0].text in ("dogs", "green")
     assert find(shown, "#occurrence mark")[0].text in find(shown, "#occurrence")[0].text
     assert "18 of" not in find(shown, "#sampled")[0].text
+
+
+def test_a_word_written_from_the_right_turns_no_other_text(shown, tmp_path):
+    override = "\u202e"  # turns what follows, to the end of what is isolated
+    [page] = tmp_path.rglob("explorer.html")
+    page.write_text(page.read_text().replace("big", f"{override}big").replace("dog", override))
+    shown.get(page.as_uri())
+    wait(shown, lambda: told(shown).startswith("Layer"))
+    choose(shown, "word", 1)
+    choose(shown, "picture", "position")
+    find(shown, "#pictures summary")[0].click()
+    for element in ("#about", "#sentences li"):
+        assert override in find(shown, element)[0].get_property("textContent")
+        script = (
+            "const node = document.querySelector(arguments[0]).lastChild, range = new Range();"
+            "range.setStart(node, node.length - arguments[1]); range.collapse(true);"
+            "return range.getBoundingClientRect().left"
+        )
+        before, last = (shown.execute_script(script, element, n) for n in (3, 1))
+        assert before < last, element
 
 
 def first_point(driver):
