@@ -37,6 +37,9 @@ TERMINAL_SECONDS, LOG_SECONDS = 5, 60  # between two lines
 NAMED = 3  # running jobs
 SHOWN = "shown"  # marks a record that ./study prints
 OVERDUE = 0.1  # share of its time so far that an overdue job is expected to take still
+RIGHT = (
+    0.1  # share of a study's work that counts as measured with its estimates: few jobs say little
+)
 START_UP = 2  # seconds that any job takes to start
 # Seconds of a job in the default study, on its own core; each table declares its own.
 SECONDS = {
@@ -94,10 +97,12 @@ def seconds_in(benchmark: Path) -> float | None:
 def expected(jobs: dict[str, Job], took: dict[str, float]) -> dict[str, float]:
     """The seconds that each job takes: those in `took`, or the mean over the jobs of its rule in
     `took` whose names share the longest beginning with its own. If there are none, its estimate,
-    scaled by how measured jobs compare with theirs.
+    scaled by how measured jobs compare with theirs; as if RIGHT of all work had taken its estimate.
     """
     known = [(took[name], job.seconds) for name, job in jobs.items() if name in took]
-    pace = sum(seconds for seconds, _ in known) / sum(guess for _, guess in known) if known else 1
+    right = RIGHT * sum(job.seconds for job in jobs.values())
+    seconds, guesses = (right + sum(pair[n] for pair in known) for n in (0, 1))
+    pace = seconds / guesses if jobs else 1
     by_rule: dict[str, list[str]] = {}
     for name in took:
         by_rule.setdefault(name.partition(".")[0], []).append(name)

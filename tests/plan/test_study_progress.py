@@ -62,8 +62,14 @@ def test_a_job_takes_what_jobs_of_its_rule_took_whose_wildcards_are_most_like_it
 
 def test_what_was_not_measured_goes_by_the_pace_of_what_was():
     seconds = expected(jobs("a.1", "b.1", "c.1"), {"a.1": 30.0, "b.1": 10.0, "elsewhere.1": 999.0})
-    assert seconds["c.1"] == 20.0
+    assert seconds["c.1"] == pytest.approx(10 * (40 + 3) / (20 + 3)), "3 s: a tenth of all"
     assert expected(jobs("c.1"), {}) == {"c.1": 10.0}
+
+
+def test_few_small_jobs_say_little_of_large_ones():
+    study = jobs("small.1", "small.2", seconds=1.0) | jobs("large.1", seconds=1000.0)
+    seconds = expected(study, {"small.1": 5.0, "small.2": 5.0})
+    assert seconds["small.1"] == 5.0 and 1000 < seconds["large.1"] < 1100
 
 
 def test_what_is_left_takes_its_core_seconds_by_the_cores_or_its_longest_chain():
