@@ -131,7 +131,8 @@ class Checkout:
         return done
 
     def summary(self, *arguments: str) -> dict[str, tuple[str, str]]:
-        """Every output of the study, from results/<study>/: its rule, and Snakemake's plan."""
+        """Every output of the study, or of what targets need, from results/<study>/: its rule, and
+        Snakemake's plan."""
         rows = self._rows("--summary", *arguments)
         return {
             row["output_file"].removeprefix(RESULTS): (row["rule"], row["plan"]) for row in rows

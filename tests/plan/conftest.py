@@ -1,10 +1,12 @@
 """The workflow's fixtures: the study after a run, and copies of it to edit."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bottomup.core.running import alone
 from tests.plan.checkouts import RESULTS, Checkout, Outputs, copy_repository
 from tests.warm import warm
 
@@ -20,14 +22,25 @@ def python() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory, python) -> Checkout:
-    """The copy after its study was run; not to be edited."""
-    checkout = copy_repository(tmp_path_factory.mktemp("workflow") / "built", python)
+    """The copy after its study was run; not to be edited. Processes of one test run share it."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with alone(folder / "built.lock"):
+        if not (folder / "built").exists():
+            build(folder / "being-built", python).rename(folder / "built")
+    return Checkout(folder / "built", python)
+
+
+def build(folder: Path, python: Path) -> Path:
+    """The folder, with a copy of the repository whose study was run."""
+    checkout = copy_repository(folder, python)
     for output in checkout.summary():
         path = checkout.path / RESULTS / output
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(output)
     checkout.snakemake("--touch", "--forceall", "--cores", "1", "--configfile", "study.yaml")
-    return checkout
+    return checkout.path
 
 
 @pytest.fixture(scope="session")

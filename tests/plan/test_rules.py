@@ -92,7 +92,7 @@ def test_planning_imports_nothing_that_only_jobs_need(unbuilt):
 
 
 def test_tables_in_latex_are_made_on_demand(built, outputs):
-    made = {output for output in built.summary("--", "latex") if output.startswith("latex/")}
+    made = {output for output in built.summary("latex") if output.startswith("latex/")}
     assert made == {f"latex/{name}.tex" for name in latex.TABLES}
     assert made.isdisjoint(outputs.rules)
 
