@@ -142,6 +142,8 @@ for each in workflow.rules:
 PROGRESS = Progress(
     workflow, seconds_and_threads, Path(f"results/{STUDY.study}/benchmarks")
 )
+if workflow.is_main_process:
+    atexit.register(PROGRESS.foretell)
 
 
 rule all:

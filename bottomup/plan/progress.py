@@ -10,6 +10,7 @@ plugin sees events alone, and a user would have to ask for it.
 
 import logging
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -170,8 +171,12 @@ def line(
     jobs = [f"; running: {', '.join([*running[:NAMED], *more])}"] * bool(running)
     return (
         f"{n_done} of {n_jobs} jobs, about {int(100 * share)} % of the work; about "
-        f"{-int(-left // 60)} min left, until {until}{''.join(jobs)}"
+        f"{_minutes(left)} min left, until {until}{''.join(jobs)}"
     )
+
+
+def _minutes(seconds: float) -> int:
+    return -int(-seconds // 60)
 
 
 class Watch(logging.Handler):
@@ -216,8 +221,34 @@ class Progress:
     def start(self) -> None:
         """Watch, and show progress from now on, unless Snakemake is asked to be quiet about it."""
         log.addHandler(self.watch)
-        if not {Quietness.ALL, Quietness.PROGRESS} & set(self.workflow.output_settings.quiet or []):
+        if not self._is_quiet():
             self.thread.start()
+
+    def foretell(self) -> None:
+        """Say after a dry run how long its jobs would take."""
+        if not self.workflow.dryrun or self.workflow.dag is None or self._is_quiet():
+            return
+        _, jobs, cores = self._planned()
+        if jobs:
+            seconds = expected(jobs, measured(self.benchmarks))
+            _, left = share_and_seconds_left(jobs, seconds, (), {}, cores)
+            said = f"{len(jobs)} jobs would take about {_minutes(left)} min on {cores} core"
+            print(f"{said}{'s' * (cores > 1)}", file=sys.stderr)
+
+    def _is_quiet(self) -> bool:
+        asked = set(self.workflow.output_settings.quiet or [])
+        return bool({Quietness.ALL, Quietness.PROGRESS} & asked)
+
+    def _planned(self) -> tuple[dict, dict[str, Job], int]:
+        """The names of Snakemake's jobs, what is known of each by its name, and the cores."""
+        dag, given = self.workflow.dag, self.workflow.resource_settings
+        names = {job: _name(job) for job in list(dag.needrun_jobs(exclude_finished=False))}
+        jobs = {
+            name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])
+            for job, name in names.items()
+        }
+        # On a cluster, cores are per job.
+        return names, jobs, (given.cores or 1) * (given.nodes or 1)
 
     def end(self) -> None:
         """Remove the line."""
@@ -240,13 +271,7 @@ class Progress:
             terminal.setStream(stream)
 
     def _say_each(self, seconds: int, say: Callable[[str], None]) -> None:
-        dag, given = self.workflow.dag, self.workflow.resource_settings
-        cores = (given.cores or 1) * (given.nodes or 1)  # on a cluster, cores are per job
-        planned = {job: _name(job) for job in list(dag.needrun_jobs(exclude_finished=False))}
-        jobs = {
-            name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])
-            for job, name in planned.items()
-        }
+        planned, jobs, cores = self._planned()
         by_id = {job.jobid: name for job, name in planned.items()}
         announced: set[str] = set()
         while True:

@@ -109,6 +109,7 @@ def test_a_line():
 
 
 SNAKEFILE = """
+import atexit
 from pathlib import Path
 from bottomup.plan.progress import Progress
 
@@ -122,6 +123,7 @@ rule write:
     benchmark: "benchmarks/write.{name}.tsv"
     shell: "sleep 0.2; SAY > {output}"
 
+atexit.register(PROGRESS.foretell)
 onstart: PROGRESS.start()
 onsuccess: PROGRESS.end()
 onerror: PROGRESS.end()
@@ -149,6 +151,17 @@ def test_it_is_quiet_where_snakemake_is(workflow):
     command = [*command, "--quiet", "progress"]
     done = subprocess.run(command, **options, capture_output=True, text=True, check=True)
     assert not SAID.findall(done.stderr) and "rule write" in done.stderr
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet", "progress"]])
+def test_a_dry_run_says_how_long_its_jobs_would_take(workflow, quiet):
+    command, options = workflow
+    command = [*command, *quiet, "--dry-run"]
+    done = subprocess.run(command, **options, capture_output=True, text=True, check=True)
+    said = "3 jobs would take about 3 min on 1 core\n"
+    assert (said in done.stderr) == (not quiet) and "Traceback" not in done.stderr
+    done = subprocess.run([*command, "nothing"], **options, capture_output=True, text=True)
+    assert done.returncode == 1 and "would take" not in done.stderr
 
 
 def test_on_a_terminal_the_line_stays_below_and_goes_at_the_end(workflow):
