@@ -19,3 +19,10 @@ def test_a_warm_program_finds_no_module_of_this_repository(tmp_path):
     assert any("/torch/" in file for file in files)
     own = [file for file in files if file.startswith(f"{ROOT}/") and ".venv" not in file]
     assert own == []
+
+
+def test_a_server_that_cannot_start_keeps_no_program_waiting(capfd):
+    with warm("no_such_module") as python:
+        done = subprocess.run([python, "-m", "this"], capture_output=True, timeout=60)
+    assert done.returncode != 0
+    assert "No module named 'no_such_module'" in capfd.readouterr().err

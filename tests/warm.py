@@ -56,6 +56,7 @@ def warm(*modules: str) -> Iterator[Path]:
             env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
             pass_fds=[number],
         )
+        listener.close()  # if the server ends, nobody shall wait for its answer
         try:
             yield program
         finally:
