@@ -233,7 +233,7 @@ class HeadsFrom(Section):
     choose: Literal["functional", "others"] = key(
         "which: those with a function, or as many others of each layer"
     )
-    frozen: bool = key("whether they stay as they are")
+    frozen: bool = key("whether they stay as they are in training; pruning trains all heads")
 
 
 GOLD = "gold"  # the value of Annotation.pipeline for a treebank's own annotation
