@@ -29,9 +29,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 def read(path: Path) -> pd.DataFrame:
     names = {name: str for name in ("panel", "series", "quantity", "x")}
-    points = read_table(
-        path, dtype=names, keep_default_na=False, na_values={"y": "", "low": "", "high": ""}
-    )
+    points = read_table(path, dtype=names, na_values={"y": "", "low": "", "high": ""})
     return points.assign(figure=path.stem)
 
 

@@ -41,7 +41,7 @@ class Settings(Section):
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     tokens = TokenFile.load(arguments.tokens)
-    frequencies = read_table(arguments.frequencies, keep_default_na=False)
+    frequencies = read_table(arguments.frequencies, na_filter=False)
     # <unk> is not a token of the training text, so it is rarer than all.
     ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1, dtype=np.int32)
     ranks[frequencies["token_id"]] = frequencies["rank"]

@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     claims = NONE
     if arguments.claims:
-        claims = read_table(arguments.claims, keep_default_na=False)
+        claims = read_table(arguments.claims, na_filter=False)
     upcoming = next_look(
         claims, settings.planned, settings.seeds, settings.initial, settings.pruned
     )

@@ -58,9 +58,7 @@ def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
     """The tables by name; tables with one name are joined, one below the other."""
     parts: dict[str, list[pd.DataFrame]] = {}
     for name, path in zip(names, paths, strict=True):
-        # Only an empty cell is missing: a token called "null" stays a token.
-        empty = {"keep_default_na": False, "na_values": [""]} if path.suffix == ".csv" else {}
-        parts.setdefault(name, []).append(read_table(path, **empty))
+        parts.setdefault(name, []).append(read_table(path))
     return {name: below(tables) for name, tables in parts.items()}
 
 

@@ -27,7 +27,7 @@ class Settings(Section):
 def main(arguments: argparse.Namespace) -> None:
     projected = None
     if arguments.projection:
-        table = read_table(arguments.projection, keep_default_na=False)
+        table = read_table(arguments.projection, na_filter=False)
         text = read_table(arguments.text, columns=["source"])["source"]
         projected = pictures(table, text, load_tokenizer(arguments.tokenizer))
     with placed(arguments.settings.places):

@@ -72,7 +72,7 @@ def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
         )
         masked = Seen(masked_occurrences, masked_views)
     for path in files.get("frequencies", []):
-        frequencies = read_table(path, keep_default_na=False)
+        frequencies = read_table(path, na_filter=False)
     for path in files.get("translations", []):
         translations = read_table(path)
     return Seen(

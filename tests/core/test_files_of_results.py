@@ -20,7 +20,6 @@ from bottomup.views import files as views
 from tests.tiny import same_bytes
 
 TABLE = pd.DataFrame({"token": ["null", "b"], "value": [0.125, 12345.5]})
-NULL = {"keep_default_na": False, "na_values": [""]}
 ARRAY = np.arange(1000, dtype=np.int32)
 WEIGHTS = {"a": torch.arange(1000.0), "b": torch.ones(3, 2)}
 
@@ -67,7 +66,7 @@ def test_what_was_written_is_read(files):
         np.testing.assert_array_equal(READERS[name](files / name), ARRAY)
     for name in ("table.jsonl", "table.parquet"):
         pd.testing.assert_frame_equal(READERS[name](files / name), TABLE)
-    table = read_table(files / "table.csv", keep_default_na=False)
+    table = read_table(files / "table.csv")
     pd.testing.assert_frame_equal(table, TABLE)
     assert column(files / "column.parquet") == [["null", "b"]]
     assert load_tokenizer(str(files / "tokenizer.json")).get_vocab_size() > 4
@@ -155,7 +154,7 @@ def test_infinity_is_neither_written_nor_read(tmp_path, ending, value):
     path = tmp_path / f"table.{ending}"
     table = TABLE.assign(value=[np.nan, 0.5])
     write_table(table, path)
-    pd.testing.assert_frame_equal(read_table(path, **NULL if ending == "csv" else {}), table)
+    pd.testing.assert_frame_equal(read_table(path), table)
     table.loc[1, "value"] = value
     with pytest.raises(UserError, match=r"table.* would have infinity in the column value, row 1"):
         write_table(table, path)

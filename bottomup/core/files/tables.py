@@ -15,7 +15,8 @@ from bottomup.core.files import damaged, opening
 # `[n_blocks]`. Names of further such columns end in it.
 WITHOUT = "without"
 READERS = {
-    ".csv": pd.read_csv,
+    # Only what is empty is missing: an objective or a token may be called "null".
+    ".csv": partial(pd.read_csv, keep_default_na=False, na_values=[""]),
     ".parquet": pd.read_parquet,
     ".jsonl": partial(pd.read_json, lines=True),
 }
