@@ -37,13 +37,13 @@ def draw(tables: Tables, estimate: dict[str, int], variant: str) -> tuple[Figure
     objectives = style.ordered(distances["panel"])
     ends = {name: steps.end(tables, name) for name in objectives}
     information = information[information["panel"].isin(objectives)]
-    information = information.fillna({"x": information["panel"].map(ends)})
     drawn = join(
         [
             points(_over_runs(information, ANY), quantity=INFORMATION),
             points(_over_runs(distances, UNIT), quantity=TO_THE_END),
         ]
-    ).astype({"series": int, "x": int})
+    )
+    drawn = drawn.fillna({"x": drawn["panel"].map(ends)}).astype({"series": int, "x": int})
     return _figure(drawn, ends), drawn
 
 
@@ -75,7 +75,8 @@ def _distances(tables: Tables, variant: str) -> pd.DataFrame:
 
 
 def _over_runs(rows: pd.DataFrame, within: Range) -> pd.DataFrame:
-    return over_runs(rows.sort_values("x"), BY, within)
+    at = rows.fillna({"x": np.inf}).sort_values("x")
+    return over_runs(at, BY, within).replace({"x": {np.inf: np.nan}})
 
 
 def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:

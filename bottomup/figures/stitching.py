@@ -60,7 +60,11 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 
 def _similar(tables: Tables, cost: pd.DataFrame) -> pd.DataFrame:
-    """The similarity of the same pairs of runs, with the columns of `cost` that name them."""
+    """The similarity of the same pairs of runs, with the columns of `cost` that name them.
+
+    Layers are those of the first run of a pair. Turned round, it is left out if the other run has
+    another number of them.
+    """
     measured = table(tables, "similarity_between_runs", SIMILAR)
     cka = measured[measured["measure"] == CKA]
     sides = ["objective", "seed"], ["from_objective", "from_seed"]
@@ -68,8 +72,11 @@ def _similar(tables: Tables, cost: pd.DataFrame) -> pd.DataFrame:
         cka.rename(columns=dict(zip(pairs.RUNS, [*first, *second], strict=True)))
         for first, second in (sides, sides[::-1])
     ]
-    present = cost[[*sides[0], *sides[1]]].drop_duplicates()
-    return pd.concat(both).merge(present).sort_values("layer")
+    runs = [*sides[0], *sides[1]]
+    tops = cost.groupby(runs, as_index=False)["layer"].max()  # of the frozen model
+    named = pd.concat(both).merge(tops, on=runs, suffixes=("", "_top"))
+    of_frozen = named.groupby(runs)["layer"].transform("max") == named["layer_top"]
+    return named[of_frozen].sort_values("layer")
 
 
 def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:

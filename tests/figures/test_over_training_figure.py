@@ -49,6 +49,20 @@ def test_information_at_steps_and_at_the_end(tables):
     assert shown.loc[shown["series"] == 0, ["y", "low"]].fillna(0).eq(0).all(axis=None)
 
 
+def test_an_end_that_is_on_average_at_a_step_is_not_averaged_with_it(tables):
+    made = tables()
+    for seed, end in ((1, 12), (2, 20)):
+        made[f"lm-{seed}"] = made[f"lm-{seed}"].head(1).assign(step=end, dev_loss_nats=3.0)
+    _, points = over_training.draw(made, **OPTIONS)
+    shown = of(points, "lm", over_training.INFORMATION).query("series == 2 and x == 16")
+    table = made["mutual_information"].query(
+        "label == 'input' and reading == 'plain' and estimator == 'clusters'"
+    )
+    values = table.pivot_table(index="objective", columns="layer", values="mi_nats")
+    expected = (values[2] - values[0])[["lm_step16", "lm"]]
+    assert sorted(shown["y"]) == pytest.approx(sorted(expected))
+
+
 def test_a_schedule_ends_in_its_last_phase(tables):
     """Whatever it lost before; one too short for an evaluation ends where it ends."""
     made = tables(seeds=(1,))

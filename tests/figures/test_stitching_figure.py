@@ -60,6 +60,19 @@ def test_points_are_the_costs_by_the_loss_and_the_similarity_of_the_same_runs(
     assert labels[:4] == ["LM", "MLM", "untrained", "its own, another seed"]
 
 
+def test_similarity_is_at_layers_of_the_frozen_model():
+    """A pair is measured once, at the layers of its first run."""
+    cost = stitched(other_seeds=False).query("from_objective != 'untrained'")
+    shallow = cost[(cost["objective"] == "lm") | (cost["layer"] == 2)]
+    similar = pd.DataFrame({"objective_a": "lm", "objective_b": "mlm", "layer": range(7)})
+    similar = similar.assign(seed_a=1, seed_b=1, measure="cka_debiased", value=0.5)
+    similar = similar.assign(ci_low=0.4, ci_high=0.6, n_occurrences=9)
+    for frozen, panels in ((cost, {"lm", "mlm"}), (shallow, {"lm"})):
+        _, points = stitching.draw({"stitching": frozen, "similarity_between_runs": similar})
+        shown = points[points["panel"].str.startswith("cka")]
+        assert set(shown["panel"]) == {f"cka_debiased {name}" for name in panels}
+
+
 @pytest.mark.parametrize("similar", [{}, {"similarity_between_runs": pd.DataFrame()}])
 def test_without_similarity_and_another_seed_one_row_of_panels(similar):
     figure, points = stitching.draw({"stitching": stitched(other_seeds=False)} | similar)
