@@ -158,49 +158,52 @@ class Simulation:
         text: float = 1.0,
     ):
         self.finding, self.prior, self.n_studies = finding, prior, n_studies
-        self.n_runs = n_runs or finding.parts.n_runs
-        self.text, self.rng = text, rng
+        self.n_runs, self.text, self.rng = n_runs, text, rng
 
     def judged(self, truth: Truth) -> Decided:
         """Decisions on each study."""
         finding, difference = self.finding, self.finding.difference
-        of_parts, of_added = finding.parts, finding.added
-        both = [finding.replicates, difference] if difference else [finding.replicates]
-        evidence = [of_parts, of_added] if of_added else [of_parts]
-        values = np.append(truth.parts, truth.added) if difference else truth.parts
-        drawn = self.evidence(both, evidence, values)
-        n = len(truth.parts)
+        of_parts, of_added, n = finding.parts, finding.added, len(truth.parts)
+        added = None
+        if difference and of_added and difference.seeds == finding.replicates.seeds:
+            values = np.append(truth.parts, truth.added)
+            both = self.evidence([finding.replicates, difference], [of_parts, of_added], values)
+            parts, added = _columns(both, slice(n)), _columns(both, slice(n, None))
+        else:
+            parts = self.evidence([finding.replicates], [of_parts], truth.parts)
+            if difference and of_added:  # fewer initial models than runs
+                added = self.evidence([difference], [of_added], np.array([truth.added]))
         condition = None
         if finding.condition:
             known = finding.condition.evidence(finding.blocks)
             condition = self.evidence([finding.condition], [known], truth.condition)
-        added = _columns(drawn, slice(n, None)) if difference else None
-        return decided(finding.claim, self.prior, _columns(drawn, slice(n)), added, condition)
+        return decided(finding.claim, self.prior, parts, added, condition)
 
     def evidence(
         self, replicates: list[Replicates], evidence: list[Evidence], truth: np.ndarray
     ) -> Evidence:
         """The evidence of each study, arrays `[n_studies, parts]`."""
+        n_runs = self.n_runs or evidence[0].n_runs
         whole = np.concatenate([part.whole for part in replicates])
         text = (whole[:, TEXT] - whole[:, :1]) / np.sqrt(self.text)
         mixed = self.rng.standard_normal((self.n_studies, N_DRAWS)) / np.sqrt(N_DRAWS)
         of_text = mixed @ (text - text.mean(1, keepdims=True)).T
         run = np.concatenate([variance_of_a_run(part, self.prior) for part in evidence])
         without = np.concatenate([part.without for part in replicates], axis=1)
-        runs = self.runs(without, run)
+        runs = self.runs(without, run, n_runs)
         df = np.concatenate([part.text_df for part in evidence])
         # One draw for all parts of a study, since they share its documents.
         spread = chi2.ppf(self.rng.random((self.n_studies, 1)), df) / df
         return Evidence(
             values=truth + of_text + runs.mean(0),
             text=(text**2).mean(1) * spread,
-            noise=np.concatenate([part.noise * part.n_runs / self.n_runs for part in evidence]),
+            noise=np.concatenate([part.noise * part.n_runs / n_runs for part in evidence]),
             run=runs.var(0, ddof=1) if len(runs) > 1 else np.full_like(of_text, np.nan),
-            n_runs=self.n_runs,
+            n_runs=n_runs,
             text_df=df,
         )
 
-    def runs(self, without: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def runs(self, without: np.ndarray, variance: np.ndarray, n_runs: int) -> np.ndarray:
         """How far runs are from the truth, `[n_runs, n_studies, parts]`: random mixtures of the
         deviations of the real runs, scaled to the variance of each part. With a single real run,
         all parts deviate alike."""
@@ -209,7 +212,7 @@ class Simulation:
         still = size == 0
         deviations = np.where(still, 1 / np.sqrt(len(deviations)), deviations)
         unit = deviations / np.where(still, 1.0, size)
-        mixed = self.rng.standard_normal((self.n_runs, self.n_studies, len(unit)))
+        mixed = self.rng.standard_normal((n_runs, self.n_studies, len(unit)))
         return mixed @ unit * np.sqrt(variance)
 
 

@@ -102,9 +102,16 @@ def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
         left = {seed: np.stack(parts(of_seeds(runs.tables, {*every} - {seed}))) for seed in every}
     except NotMeasuredError:  # a single pair of seeds
         return Replicates(every, whole, np.empty((0, len(whole))))
+    equal = {
+        seed: ((of == whole) | (np.isnan(of) & np.isnan(whole))).all(axis=1)
+        for seed, of in left.items()
+    }
+    # A part of objectives with fewer seeds would count those of others as its runs.
+    of_all_parts = [seed for seed in every if not equal[seed].any()]
+    if 1 < len(of_all_parts) < len(every):
+        return _across(parts, runs.only(of_all_parts))
     # A seed that only other objectives have is not a run here.
-    changed = [seed for seed in every if not np.array_equal(left[seed], whole, equal_nan=True)]
-    kept = changed or every
+    kept = [seed for seed in every if not equal[seed].all()] or every
     return Replicates(kept, whole, np.stack([left[seed][:, 0] for seed in kept]))
 
 

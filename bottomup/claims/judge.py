@@ -9,8 +9,8 @@ import pandas as pd
 from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
 from bottomup.claims.inference import Prior, power
-from bottomup.claims.looks import Looks
-from bottomup.claims.tables import TEXT, Tables, objectives, seeds
+from bottomup.claims.looks import OF_PRUNED, Looks
+from bottomup.claims.tables import TEXT, Tables, objectives, seeds_of
 from bottomup.claims.until import IN_OTHER_WORDS, until
 from bottomup.claims.verdicts import Sure, corrected, surest
 from bottomup.claims.words import (
@@ -93,8 +93,9 @@ def judge(
                 level = surest(sum(other.claim.paper == claim.paper for other in findings.values()))
                 text_of = tables[claim.measure].text
                 level /= len(looks.planned)
-                own = seeds({claim.measure: tables[claim.measure]})
-                of_first = len(own) == 1 < len(seeds(tables))
+                own = seeds_of({claim.measure: tables[claim.measure]}, about)
+                of_first = len(own) == 1 < len(seeds_of(tables, about))
+                of_first &= claim.measure not in OF_PRUNED  # a look may prune more runs
                 needed = until(finding, decisions, prior, level, text_of, of_first)
                 row |= {"undecided_until": needed}
         else:

@@ -8,7 +8,7 @@ first centers of clusters, are not shared between values; they have their own dr
 """
 
 import logging
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -282,6 +282,17 @@ def objectives(tables: Tables) -> list[str]:
 def seeds(tables: Tables) -> list[int]:
     """All seeds in the tables."""
     return sorted(map(int, _values(tables, SEEDS)))
+
+
+def seeds_of(tables: Tables, names: Collection[str]) -> set[int]:
+    """The seeds that these objectives have in the tables."""
+    return {
+        int(seed)
+        for table in tables.values()
+        for objective, seed in zip(OBJECTIVES, SEEDS, strict=True)
+        if objective in table.rows
+        for seed in table.rows.loc[table.rows[objective].isin(names), seed]
+    }
 
 
 def _values(tables: Tables, columns: Sequence[str]) -> set:

@@ -11,7 +11,7 @@ from bottomup.claims.calibration import COLUMNS, Simulation, Truth, calibrate
 from bottomup.claims.finding import find_all
 from bottomup.claims.inference import NO_PRIOR, Prior, enough
 from bottomup.measures import jackknife
-from tests.claims.made_up import INITIAL, N_BLOCKS, claim, tables
+from tests.claims.made_up import INITIAL, N_BLOCKS, claim, of_seeds, tables
 from tests.claims.test_finding import of
 
 OBJECTIVES, SEEDS = ("mt", "lm"), (1, 2, 3)
@@ -145,6 +145,20 @@ def test_where_runs_do_not_suffice_the_text_that_would_is_told_and_does():
     [row] = rows.to_dict("records")
     assert row["runs_for_80_percent"] == 20 and row["text_for_80_percent"] > 1.5
     assert 0.8 <= row["reproduced_there"] < 0.95
+
+
+@pytest.mark.parametrize("untrained", [[0, 0.4], [0.2]])
+def test_fewer_initial_models_than_runs(untrained):
+    """What training adds is simulated over as many runs as have both."""
+    about = claim(of("mt"))
+    frames = {"change": of_seeds(0.1, mt=[2, 2.5, 3], untrained=untrained)}
+    one = found(frames, [about])[about.name]
+    assert (one.parts.n_runs, one.added.n_runs) == (3, len(untrained))
+    simulated = Simulation(one, Prior(0.1, 2.0), 4000, np.random.default_rng(0))
+    decided = simulated.judged(Truth(np.array([2.5]), 2.3, np.array([])))
+    assert decided.own.value.mean() == pytest.approx(2.5, abs=0.05)
+    assert decided.added.value.mean() == pytest.approx(2.3, abs=0.05)
+    calibrate({about.name: one}, {}, {about.name: Prior(0.1, 2.0)}, 50, 1)
 
 
 def test_nothing_true_is_the_worst_of_three():

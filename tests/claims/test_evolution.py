@@ -165,6 +165,16 @@ def test_a_table_of_the_first_seed_decides_nothing_whatever_seeds_others_have():
     assert claims.loc["mlm_keeps_token_best", "verdict"] == "reproduced"
 
 
+def test_one_seed_beside_a_checkpoint_is_no_first_seed_of_several():
+    """A second look would bring the second seed, so it is asked for."""
+    frames = blurred(published.frames((1,)), 1e-4)
+    elsewhere = frames["neighbors"].query("objective == 'lm'")
+    elsewhere = elsewhere.assign(objective="bert", seed=0)
+    frames["neighbors"] = pd.concat([frames["neighbors"], elsewhere])
+    claims = judged(frames, ["frequent_tokens_change_more", "mlm_keeps_token_best"])
+    assert (claims["undecided_until"] == "a second run tells how far runs are apart").all()
+
+
 def test_two_seeds_are_one_pair_of_runs(two_seeds):
     claims = judged(two_seeds, ["seeds_closer_than_objectives", "mt_and_mlm_closest"])
     assert claims["runs"].tolist() == [1, 2]

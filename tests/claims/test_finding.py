@@ -88,6 +88,21 @@ def test_seeds_of_other_runs_are_no_repeats_of_these():
     assert found.seeds == [1, 2, 3] and found.evidence(frozenset()).n_runs == 3
 
 
+def test_a_part_with_fewer_seeds_has_no_more_runs_than_these():
+    """Or its interval would be narrower by the seeds of another objective."""
+    of_lm = {("lm", a, "lm", b): a + b for a in range(1, 6) for b in range(a + 1, 6)}
+    of_mlm = {("mlm", 1, "mlm", 2): 1.0, ("mlm", 1, "mlm", 3): 2.0, ("mlm", 2, "mlm", 3): 6.0}
+
+    def apart(found):
+        rows = found["pwcca_between_runs"]
+        return [rows.where(objective_a=name).values("distance").mean(0) for name in ("lm", "mlm")]
+
+    these = tables({"pwcca_between_runs": pairs(of_lm | of_mlm)})
+    found = Replicates.of(apart, Runs.of(these), True)
+    assert found.seeds == [1, 2, 3] and found.evidence(frozenset()).n_runs == 3
+    assert found.whole[:, 0] == pytest.approx([4, 3]), "of LM the pairs of these seeds"
+
+
 def test_what_training_adds_is_over_the_same_runs():
     these = runs_of(mt=[3, 5], untrained=[1, 1.5, 40])
     found = found_of(claim(of("mt")), these)
