@@ -563,3 +563,13 @@ def test_as_if_there_raises_no_more_than_is_lacking(as_published):
     some = pruned[where(pruned, objective="lm", seed=1, function="dobj_to_head")]
     raised = some["accuracy"] - found["pruned_functions"].rows.loc[some.index, "accuracy"]
     assert raised.nunique() == 1  # of pruned models by as much as of the whole one
+
+
+def test_a_look_may_prune_a_second_run_where_one_is_pruned():
+    frames = {
+        name: blurred({name: frame}, 1e-4)[name]
+        for name, frame in published.frames((1, 2, 3)).items()
+    }
+    frames["pruning"] = frames["pruning"].query("seed == 1")
+    [claim] = judged(frames, ["most_encoder_heads_can_go"]).to_dict("records")
+    assert claim["undecided_until"] == "a second run tells how far runs are apart"

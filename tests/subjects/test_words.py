@@ -1,5 +1,6 @@
 """Words in sub-words, in tokenizers of every kind and in text that is hard on them."""
 
+import json
 import unicodedata
 from types import SimpleNamespace
 
@@ -16,14 +17,14 @@ from tokenizers import (
     processors,
     trainers,
 )
-from transformers import PreTrainedTokenizerFast
+from transformers import GPTNeoXConfig, PreTrainedTokenizerFast
 
 from bottomup import subjects
 from bottomup.corpus import bpe, segmentation
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.words import learn, spans
 from bottomup.heads.attention import attention
-from bottomup.subjects import words
+from bottomup.subjects import checkpoint, words
 from bottomup.subjects.batches import batches
 from bottomup.subjects.words import CUT, SHARED, VANISHED
 from tests.subjects import families
@@ -340,3 +341,21 @@ def test_where_words_have_no_spaces_a_run_reads_what_it_was_trained_on(language,
     assert found.tokens.ids.tolist() != own.encode(text).ids
     for (start, end), first, last in zip(places, found.first, found.last, strict=True):
         assert own.decode(found.tokens.ids[first : last + 1]) == text[start:end]
+
+
+def test_text_is_cut_as_tokenizer_json_says_whatever_its_class_would_do(tmp_path):
+    """GPT-NeoX's class normalizes by NFC and sets no token at either end."""
+    made = bytes_like_gpt2().backend_tokenizer
+    made.normalizer = normalizers.NFKC()
+    made.add_special_tokens(["<s>", "</s>"])
+    ends = [(name, made.token_to_id(name)) for name in ("<s>", "</s>")]
+    made.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=ends)
+    made.save(str(tmp_path / "tokenizer.json"))
+    named = {"tokenizer_class": "GPTNeoXTokenizer", "bos_token": "<s>", "eos_token": "</s>"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(named))
+    GPTNeoXConfig(hidden_size=8, num_attention_heads=2).save_pretrained(tmp_path)
+    opened = checkpoint.tokenizer(tmp_path)
+    text = "ﬁne… ½"
+    expected = made.encode(text).ids
+    assert made.decode(expected) == "fine... 1⁄2", "compatible characters are made one"
+    assert opened(text)["input_ids"] == expected
