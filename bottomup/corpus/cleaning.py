@@ -12,6 +12,7 @@ from bottomup.corpus.segmentation import marked, unmarked, words
 from bottomup.corpus.specials import SPECIALS
 
 SIDES = ["source", "target"]
+RAW_ROW = "raw_row"  # of clean pairs: where each was in the text of all sources, from 0
 OF_PAIRS = ["untranslated", "length_ratio"]  # steps that compare the sides
 # The key of the config that decides how much a step drops, if there is one.
 KEYS = {
@@ -67,7 +68,8 @@ def clean(
 
     Returns three tables:
 
-    - the kept pairs, which carry the losses of all steps (see `losses`);
+    - the kept pairs, each with its row in the raw text (`RAW_ROW`); they carry the losses of all
+      steps (see `losses`);
     - counts by origin and step: origin, step, changed, dropped, remaining, share_dropped (of the
       raw pairs of the origin);
     - up to 3 examples by origin and step: origin, step, source, target, as they were before
@@ -102,7 +104,7 @@ def clean(
         ]
     table = pd.DataFrame(counts, columns=["origin", "step", "changed", "dropped", "remaining"])
     raw_pairs = table["origin"].map(pairs["origin"].value_counts())
-    kept = normal[fates == len(steps)].reset_index(drop=True)
+    kept = normal[fates == len(steps)].rename_axis(RAW_ROW).reset_index()
     return (
         carry(kept, [*carried(pairs), *tell(losses)]),
         table.assign(share_dropped=table["dropped"] / raw_pairs),

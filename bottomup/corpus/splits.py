@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.core.errors import UserError
-from bottomup.corpus.cleaning import SIDES
+from bottomup.corpus.cleaning import RAW_ROW, SIDES
 from bottomup.corpus.losses import SHOWN, UNIT, Loss, carried, tell, worst
 from bottomup.corpus.packing import packed
 from bottomup.corpus.segmentation import WORD, unmarked, words
@@ -86,6 +86,7 @@ def split(
         tables[name].attrs.clear()
         if packed_words is not None and not tables[name].empty:
             tables[name] = packed(tables[name], packed_words)
+        tables[name] = tables[name].drop(columns=RAW_ROW)
         for origin in pairs["origin"].unique():
             of = pairs["origin"] == origin
             repeats = (drawn_by[name] & ~fresh_by[name] & of).sum()

@@ -107,7 +107,8 @@ def test_tables_have_the_columns_that_others_read(corpus):
     assert list(pd.read_parquet(corpus / "pairs.parquet").columns) == of_text
     for name in ("clean", *SPLITS):
         table = pd.read_parquet(corpus / f"{name}.parquet")
-        assert list(table.columns) == ["origin", *of_text]
+        raw_row = ["raw_row"] * (name == "clean")
+        assert list(table.columns) == [*raw_row, "origin", *of_text]
         assert set(table["origin"]) == {"files"} == set(table["document"].str.split("/").str[0])
 
 

@@ -6,14 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bottomup.core.errors import UserError
+from bottomup.corpus.cleaning import clean, joined
 from bottomup.corpus.packing import packed
+from bottomup.corpus.segmentation import unmarked, words
 from bottomup.corpus.splits import split
 
 SIZES = {"seed": 1, "test_words": 2, "dev_words": 2, "near_duplicates": "keep"}
 
 
 def table(*rows):
-    return pd.DataFrame(rows, columns=["document", "source", "target"]).assign(origin="files")
+    pairs = pd.DataFrame(rows, columns=["document", "source", "target"])
+    return pairs.assign(origin="files", raw_row=range(len(rows)))
 
 
 def test_sentences_of_a_page_are_joined_until_one_side_is_full():
@@ -30,6 +33,26 @@ def test_sentences_of_a_page_are_joined_until_one_side_is_full():
     assert found["target"].tolist() == ["eins zwei drei", "vier und noch acht", "sechs", "sieben"]
     assert found["document"].tolist() == ["a", "a", "b", "a"]
     assert list(found) == list(pairs)
+
+
+def test_sentences_between_which_one_was_dropped_are_not_joined():
+    """Neither by cleaning nor as a repeat of other text."""
+    texts = ["Click the button.", "Note", "The dialog opens.", "It has two fields."]
+    raw = pd.DataFrame({"document": "page", "source": texts, "target": [f"x {t}" for t in texts]})
+    cleaned, _, _ = clean(joined({"files": raw}), ["en", "de"], 2, 100, 3.0)
+    found = packed(cleaned, 100)
+    assert found["source"].tolist() == [texts[0], f"{texts[2]} {texts[3]}"]
+
+
+def test_words_of_languages_without_spaces_get_no_space_between_sentences():
+    texts = ["请单击文件菜单。", "他们去了商店。"]
+    raw = pd.DataFrame({"document": "page", "source": ["Click it now.", "They went away."]})
+    raw = raw.assign(target=texts)
+    cleaned, _, _ = clean(joined({"files": raw}), ["en", "zh"], 2, 100, 9.0)
+    [passage] = packed(cleaned, 100).to_dict("records")
+    assert passage["source"] == "Click it now. They went away."
+    assert unmarked(passage["target"]) == "".join(texts)
+    assert words(passage["target"]) == [word for text in cleaned["target"] for word in words(text)]
 
 
 @given(

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.corpus.splits import SPLITS, near, split
+from bottomup.corpus import splits
+from bottomup.corpus.splits import SPLITS, near
 
 # Most of the sentences below are alike but for their number.
 SIZES = {
@@ -17,6 +18,11 @@ SIZES = {
     "near_duplicates": "keep",
     "packed_words": None,
 }
+
+
+def split(pairs, **settings):
+    """Of a text of which cleaning has dropped nothing."""
+    return splits.split(pairs.assign(raw_row=range(len(pairs))), **settings)
 
 
 @pytest.fixture
