@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 from safetensors.torch import load_file
 
 from bottomup import subjects
@@ -74,7 +74,7 @@ def _on_hub(name: str, revision: str, downloads: Path) -> Path:
         snapshot_download(
             name, revision=revision, allow_patterns=[*OF_CHECKPOINTS], local_dir=folder
         )
-    except (OSError, HfHubHTTPError) as error:
+    except (OSError, HfHubHTTPError, HFValidationError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
             f"{name} at {revision} cannot be fetched: {reason}; free some space if there is none, "

@@ -27,7 +27,7 @@ def annotations(
     index = text.offsets[table["text"]] + table["position"].to_numpy()
     words = text.words[index]
     # </s> also ends the last word.
-    known = {"word": words.astype(np.int16), "last_subword": words != text.words[index + 1]}
+    known = {"word": words.astype(np.int32), "last_subword": words != text.words[index + 1]}
     word_table = pd.DataFrame(known)
     if annotation is None:
         return word_table

@@ -103,7 +103,7 @@ def positions_of(text: TokenFile, sentences: np.ndarray, ranks: np.ndarray) -> p
             "index": index,
             "text": number[index].astype(np.int32),
             "sentence": sentences[number[index]].astype(np.int32),
-            "position": (index - text.offsets[number[index]]).astype(np.int16),
+            "position": (index - text.offsets[number[index]]).astype(np.int32),
             "original_id": text.ids[index],
             "rank": ranks[text.ids[index]].astype(np.int32),
             "left_id": text.ids[index - 1],  # </s> of the previous sentence, or of the last one

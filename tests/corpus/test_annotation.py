@@ -260,7 +260,7 @@ def test_program(corpus_files, run_script, tmp_path):
         *("--annotation", tmp_path / "annotation.parquet"),
     )
     found = pd.read_parquet(tmp_path / "annotation.parquet")
-    types = {"sentence": "int32", "word": "int16", "head": "int16"}
+    types = {"sentence": "int32", "word": "int32", "head": "int32"}
     assert found.dtypes[list(types)].astype(str).to_dict() == types
     assert list(found.columns[:6]) == ["sentence", "word", "text", "tag", "relation", "head"]
     assert list(found.columns[6:]) == ["ccg", "ccg_left", "ccg_right", "ccg_source"]

@@ -78,7 +78,7 @@ def annotation_of(trees):
         for word, (relation, head) in enumerate(tree)
     ]
     table = pd.DataFrame(rows, columns=["sentence", "word", "relation", "head"])
-    return table.astype({"sentence": np.int32, "word": np.int16, "head": np.int16})
+    return table.astype({"sentence": np.int32, "word": np.int32, "head": np.int32})
 
 
 def unparsed(tokens):

@@ -33,7 +33,7 @@ def text(n=3000, n_tokens=6, seed=0):
     return pd.DataFrame(
         {
             "block": (np.arange(n) * 32 // n).astype(np.int8),
-            "position": (np.arange(n) % 15).astype(np.int16),
+            "position": (np.arange(n) % 15).astype(np.int32),
             "input_id": N_SPECIAL + n_tokens - rank,
             "rank": rank,
             "left_id": left,

@@ -191,6 +191,13 @@ def test_links_in_the_folder_of_a_wheel_are_not_written_through(folder, tmp_path
     assert (tmp_path / "own").read_text() == "mine"
 
 
+def test_a_name_that_the_hub_does_not_have_ends_in_a_line(tmp_path):
+    """As pasted from the address to clone."""
+    source = {"hub": "some/model.git", "revision": "a" * 40}
+    with pytest.raises(UserError, match=r"some/model.git at a+ cannot be fetched: .* '.git'"):
+        opened(source, tmp_path)
+
+
 def test_a_package_that_is_nowhere(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(UserError, match="nothing==1 cannot be fetched from the package index") as e:

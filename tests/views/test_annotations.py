@@ -25,7 +25,7 @@ def annotation_of(sentences, words):
     table = pd.DataFrame({column: [f"{column} {name}" for name in names] for column in columns})
     table["ccg_source"] = "derived"
     table.insert(0, "sentence", np.array(sentences, dtype=np.int32))
-    table.insert(1, "word", np.array(words, dtype=np.int16))
+    table.insert(1, "word", np.array(words, dtype=np.int32))
     return table
 
 
@@ -46,7 +46,7 @@ def test_sub_words_have_the_annotation_of_their_word():
     for column in ("tag", "relation", "ccg", "ccg_left", "ccg_right"):
         assert found[column].tolist() == [f"{column} {name}" for name in names]
     assert found["word"].tolist() == [0, 1, 1, 0, 0, 0, 1, 2, 2]
-    assert found["word"].dtype == np.int16
+    assert found["word"].dtype == np.int32
     assert set(found["ccg_source"]) == {"derived"}
 
 

@@ -54,6 +54,12 @@ def test_sample_is_of_all_the_text(tokens):
     assert all(plausible(count, len(sentences), 1 / 3) for count in thirds)
 
 
+def test_positions_in_a_passage_however_long():
+    passage = tokens_of([[5] * 40_000])
+    positions = plain(passage, np.array([0]), RANKS).table["position"]
+    assert positions.tolist() == [*range(40_000)]
+
+
 def test_too_little_text_is_taken_whole():
     assert sample_sentences(HAND, 6, seed=1).tolist() == [0, 1, 2]
     assert sample_sentences(HAND, 1000, seed=1).tolist() == [0, 1, 2]

@@ -13,7 +13,7 @@ from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 
 COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
-TYPES = {"sentence": np.int32, "word": np.int16, "head": np.int16}
+TYPES = {"sentence": np.int32, "word": np.int32, "head": np.int32}
 
 
 def universal(relation: str) -> str:
