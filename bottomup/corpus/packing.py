@@ -4,6 +4,8 @@ A model that reads single sentences seldom sees a token again, and has little us
 looks far back.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -29,7 +31,7 @@ def packed(pairs: pd.DataFrame, most: int) -> pd.DataFrame:
             first[row], total = first[row - 1], total + length
         else:
             first[row], total = row, length
-    aggregation = dict.fromkeys(pairs, "first")
+    aggregation: dict[Any, Any] = dict.fromkeys(pairs, "first")
     for side in sides:
         marked = pairs[side].str.contains(MARK).any()
         aggregation[side] = (MARK if marked else " ").join

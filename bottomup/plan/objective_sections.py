@@ -17,7 +17,9 @@ class Runs(Section):
     """Keys that every objective's section may have besides the objective's own options."""
 
     objective: str | None = key(
-        "a module of bottomup/objectives; null is the one of the section's name", default=None
+        "a module of bottomup/objectives, with the defaults of its own and nothing of the section "
+        "that is called like it; null is the one of the section's name",
+        default=None,
     )
     trunk: Literal[*TRUNKS] = key(  # type: ignore[valid-type]  # mypy reads no computed values
         "kind of model; only a transformer has heads and a decoder; not of what is called like a "

@@ -38,14 +38,18 @@ def reference() -> str:
         ("objectives", objective_sections.objective_model, default["objectives"]),
     ):
         for name in study.modules(path):
-            parts += _sections(2, f"`{path}.{name}`", "", model(name), given.get(name, {}))
+            of, shared = given.get(name, {}), path == "corpus.sources"
+            parts += _sections(2, f"`{path}.{name}`", "", model(name), of, shared)
     return "\n\n".join(parts) + "\n"
 
 
 def _sections(
-    level: int, title: str, path: str, model: type[BaseModel], default: Any
+    level: int, title: str, path: str, model: type[BaseModel], default: Any, shared: bool = True
 ) -> Iterator[str]:
-    """A table of the keys that a section holds itself, then those of its own sections."""
+    """A table of the keys that a section holds itself, then those of its own sections.
+
+    shared: whether what config.yaml has is the default of all, and not of this section's name.
+    """
     if isinstance(default, BaseModel):  # a section that config.yaml leaves out
         default = default.model_dump()
     own = {
@@ -55,7 +59,9 @@ def _sections(
     inner = {name: of for name, (field, _) in own.items() if (of := section(field.annotation))}
     # A section that may be null has a row as well as a table.
     rows = [
-        _row(name, *own[name]) for name in own if inner.get(name) is not own[name][0].annotation
+        _row(name, *own[name], shared)
+        for name in own
+        if inner.get(name) is not own[name][0].annotation
     ]
     [about, *_] = (model.__doc__ or "").splitlines() or [""]
     yield f"{'#' * level} {title}\n\n{about}"
@@ -68,9 +74,11 @@ def _sections(
         yield from _sections(3, f"`{where}`", f"{where}.", of, own[name][1] or {})
 
 
-def _row(name: str, field: FieldInfo, value: Any) -> str:
+def _row(name: str, field: FieldInfo, value: Any, shared: bool) -> str:
     unit = extra(field).get("unit", "")
     shown = "" if value is PydanticUndefined or isinstance(value, dict) else f"`{_yaml(value)}`"
+    if shown and not shared and value != field.get_default(call_default_factory=True):
+        shown += f", under other names `{_yaml(field.default)}`"
     fits = allowed(field)
     meaning = (field.description or "").replace("<", "&lt;")
     cells = (f"`{name}`", shown, fits, unit, meaning)

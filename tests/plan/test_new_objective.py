@@ -120,7 +120,7 @@ def test_as_it_was_trained_it_is_read_with_its_spans(tmp_path):
     )
     masked = reading.table.query("kind == 'masked'")
     assert set(reading.table["kind"]) == {"masked", "drawn"} and set(masked["input_id"]) == {MASK}
-    # 1 - 0.95^3 of the tokens, and beside most of them another.
-    assert abs(len(masked) / (2 * 200 * 29) - 0.143) < 0.01
+    # 1 - 0.95^3 of the tokens, less at the first two; and beside most of them another.
+    assert abs(len(masked) / (2 * 200 * 29) - 0.138) < 0.01
     following = masked.groupby("text")["position"].diff() == 1
     assert following.mean() > 0.6
