@@ -925,6 +925,7 @@ def of(objective: str, asked: Claim) -> Claim:
         published_as=asked.published_as or "of MT",
         statement=f"{name}: {OWN_WORDS.get(asked.name, asked.statement)}",
         statistic=f"{name}, {statistic}",
+        differs=asked.differs.replace("the BLEU", "the probability"),
         contradicted_if=asked.contradicted_if.replace("BLEU", "probability"),
         parts=partial(asked.parts, objective=objective),
     )

@@ -252,8 +252,11 @@ def _agreement(claim: Claim, correlations: pd.DataFrame) -> dict:
 
 
 def _correlations(names: tuple[str, ...], correlations: pd.DataFrame) -> list[float]:
+    """Those of the curves with these names; of a figure with several quantities, of its first."""
+    first: dict[str, str] = {}
     return [
         row.rank_correlation
         for row in correlations.itertuples()
-        if set(names) <= {row.figure, row.panel, row.series}
+        if row.quantity == first.setdefault(row.figure, row.quantity)
+        and set(names) <= {row.figure, row.panel, row.series}
     ]

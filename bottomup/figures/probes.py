@@ -6,6 +6,7 @@ Source: Hewitt and Liang 2019 (control tasks), Voita and Titov 2020 (code length
 
 from typing import Final
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -27,7 +28,7 @@ METRICS = {
 }
 WITHIN = {"accuracy": UNIT, "selectivity": COSINE, "compression": NOT_NEGATIVE}
 CENTER, CENTER_LABEL = "center_of_gravity", "center of gravity of the scalar mix, layers"
-MARKER: Final = 6  # a triangle with its tip at its place
+MARKER: Final = "o"  # hollow
 TASKS = {"tag": "part of speech", "relation": "dependency relation", "ccg": "CCG category"}
 
 
@@ -68,17 +69,19 @@ def _figure(measured: pd.DataFrame, drawn: pd.DataFrame, marks: pd.DataFrame) ->
     handles = style.key(drawn)
     if len(marks):
         handles.append(
-            Line2D([], [], color=style.GRAY, marker=MARKER, linestyle="", label=CENTER_LABEL)
+            Line2D([], [], color=style.GRAY, marker=MARKER, mfc="none", ls="", label=CENTER_LABEL)
         )
     style.legend(figure, handles)
     return figure
 
 
 def _mark(axes: Axes, centers: pd.DataFrame) -> None:
-    """Marks on the layer axis, one for each series."""
+    """Rings on the layer axis, one for each series; at one place, one is around the other."""
     colors = [style.objective(name).color for name in centers["series"]]
+    sizes = (5 + 3 * np.arange(len(centers))) ** 2
     x, y, at = centers["y"], [0] * len(centers), axes.get_xaxis_transform()
-    axes.scatter(x, y, 45, colors, marker=MARKER, transform=at, clip_on=False)
+    marks = axes.scatter(x, y, sizes, marker=MARKER, transform=at, clip_on=False)
+    marks.set(facecolor="none", edgecolor=colors)
 
 
 def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:

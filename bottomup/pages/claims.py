@@ -9,6 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from bottomup.claims import words
+from bottomup.claims.tables import LEARNING
 from bottomup.claims.words import PAPERS
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Section
@@ -146,11 +147,15 @@ def checked(claims: pd.DataFrame) -> pd.DataFrame:
 
 def figures_of(claim: dict, figures: Sequence[Figure]) -> list[str]:
     """The names of the figures that show a claim: those with the published figure that its section
-    names, or else all that are drawn from its table."""
+    names, or else all that are drawn from its table or called like it."""
     named = set(re.findall(r"figure (\w+)", claim["section"]))
     shown = [figure.name for figure in figures if named & set(figure.published)]
     table = f"measures/{claim['measure']}.csv"
-    return shown or [figure.name for figure in figures if table in figure.tables]
+    return shown or [
+        figure.name
+        for figure in figures
+        if table in figure.tables or figure.name == claim["measure"]
+    ]
 
 
 def counts(claims: pd.DataFrame) -> list[dict]:
@@ -201,7 +206,8 @@ def _rows(
         drawn = {"picture": picture(claim), "curve": curve(claim, specified)}
         texts = {"numbers": _value(claim), "details": _details(claim, specified)}
         texts["figures"] = figures_of(claim, figures)
-        rows.append(claim | drawn | texts | {"keys": keys})
+        has_table = claim["measure"] != LEARNING  # which is read from the metrics of runs
+        rows.append(claim | drawn | texts | {"keys": keys, "has_table": has_table})
     return rows
 
 

@@ -74,7 +74,7 @@ KINDS = [
     [
         Headline(
             "distance_between_tasks",
-            "How far apart models of two tasks are",
+            "How far apart two models are",
             ends(BOTTOM_UP),
         )
     ],

@@ -72,7 +72,9 @@ class Drawn:
 
     def instead(self) -> str:
         """The text in place of the image: its panels and its curves."""
-        names = {name: self.points[name].dropna().astype(str).unique() for name in CURVE[1:]}
+        names = {
+            name: self.points[name].dropna().astype(str).unique() for name in ("panel", "series")
+        }
         phrases = [
             f"{name}: {_some(list(values))}" for name, values in names.items() if len(values)
         ]
@@ -111,8 +113,8 @@ def _html(text: str) -> Markup:
 
 
 def beside_published(points: pd.DataFrame) -> list[dict]:
-    """A row, as text, for each curve that the papers also have: panel, series, `ours` and
-    `published` at the first and the last point, and `rank_correlation` (Spearman's of both curves),
+    """A row, as text, for each curve that the papers also have: panel, series, quantity, `ours` and
+    `published` at their first and last place, and `rank_correlation` (Spearman's of both curves),
     empty if it is not known. points: those that a figure draws."""
     if not points["source"].eq("published").any():
         return []
@@ -122,15 +124,15 @@ def beside_published(points: pd.DataFrame) -> list[dict]:
     correlations = correlate(both).set_index(CURVE)["rank_correlation"]
     return [
         dict(zip(CURVE, curve, strict=True))
-        | {name: _ends(rows[name].dropna()) for name in ("ours", "published")}
+        | {name: _ends(rows.set_index("x")[name].dropna()) for name in ("ours", "published")}
         | {"rank_correlation": _number(correlations.get(curve, math.nan))}
         for curve, rows in both.groupby(CURVE, sort=False)
     ]
 
 
 def _ends(values: pd.Series) -> str:
-    ends = dict.fromkeys(values.index[[0, -1]]) if len(values) else []
-    return " → ".join(_number(values[place]) for place in ends)
+    ends = [*values.items()]
+    return " → ".join(f"{_number(value)} at {place}" for place, value in ends[:1] + ends[1:][-1:])
 
 
 def _number(value: float) -> str:

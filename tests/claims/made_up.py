@@ -7,6 +7,7 @@ import pandas as pd
 
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.claim import Claim, collect
+from bottomup.claims.comparison import CURVE
 from bottomup.claims.finding import find_all
 from bottomup.claims.judge import judge
 from bottomup.claims.looks import Looks
@@ -14,7 +15,7 @@ from bottomup.claims.specifications import COLUMNS as OF_SPECIFICATION
 from bottomup.claims.tables import VALUES, table
 from bottomup.measures import jackknife
 
-NO_CORRELATIONS = pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"])
+NO_CORRELATIONS = pd.DataFrame(columns=[*CURVE, "rank_correlation"])
 NO_SPECIFICATIONS = pd.DataFrame(columns=OF_SPECIFICATION)
 ONE_LOOK = Looks(seeds=[1], planned=[1])
 BY_NAME = {claim.name: claim for claim in CLAIMS}

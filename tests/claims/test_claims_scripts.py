@@ -126,7 +126,7 @@ def test_from_figures_and_tables_to_verdicts(study, run_script, caplog):
     of_it = claims.loc["mt_and_mlm_closest", ["specifications", "specifications_agree"]]
     assert of_it.tolist() == [2, 1]
     comparison = pd.read_csv(folder / "comparison.csv")
-    assert ",".join(comparison) == "figure,panel,series,x,ours,low,high,published"
+    assert ",".join(comparison) == "figure,panel,series,quantity,x,ours,low,high,published"
     assert comparison["ours"].tolist() == [0, -1, -2, -4]
     # 1 - 6 (0 + 0 + 1 + 1) / (4 * 15), for each claim about this curve.
     known = claims["rank_correlation"].dropna()

@@ -52,6 +52,29 @@ def test_curves_of_one_name_in_two_panels_or_figures_are_two():
     assert len(comparison.correlate(table)) == 3
 
 
+def test_two_quantities_of_one_curve_are_two():
+    """A distance that rises, and how much further apart others are, which falls."""
+    both = [
+        points(source, "lm-mt", ys, quantity=quantity)
+        for quantity, ys in (("distance", [0.4, 0.5, 0.6]), ("further", [0.03, 0.02, 0.01]))
+        for source in ("ours", "published")
+    ]
+    both[0]["y"] = [0.6, 0.5, 0.4]
+    table = comparison.correlate(comparison.beside(pd.concat(both)))
+    assert table["quantity"].tolist() == ["distance", "further"]
+    assert table["rank_correlation"].tolist() == pytest.approx([-1, 1])
+    assert table["n_points"].tolist() == [3, 3]
+
+
+def test_places_have_the_order_of_the_figure():
+    """Not that of text, by which 10-11 comes after 1-2."""
+    steps = [f"{n}-{n + 1}" for n in range(12)]
+    ours, theirs = (points(source, "lm", [*range(12)]) for source in ("ours", "published"))
+    table = comparison.beside(pd.concat([ours.assign(x=steps), theirs.assign(x=steps)]))
+    assert table["x"].tolist() == steps
+    assert table["ours"].tolist() == table["published"].tolist() == [*range(12)]
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "expected"),
     [

@@ -293,10 +293,11 @@ def test_opposite_verdicts_of_two_specifications_depend_on_the_estimator(choices
 def test_the_rank_correlation_is_the_mean_of_the_claim_s_curves():
     correlations = pd.DataFrame(
         [
-            ("change", "lm", "1-10", 1.0),
-            ("change", "lm", "10-25", 0.5),
-            ("change", "mt", "1-10", -1.0),
-            ("influence", "lm", "1-10", -1.0),
+            ("change", "lm", "1-10", "distance", 1.0),
+            ("change", "lm", "10-25", "distance", 0.5),
+            ("change", "mt", "1-10", "distance", -1.0),
+            ("influence", "lm", "1-10", "distance", -1.0),
+            ("change", "lm", "1-10", "difference of two models", -1.0),
         ],
         columns=NO_CORRELATIONS.columns,
     )

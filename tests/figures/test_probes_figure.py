@@ -78,7 +78,8 @@ def test_the_center_of_gravity_is_marked_on_the_layer_axis(nothing_cut_off):
     colors = [to_rgba(style.objective(name).color) for name in OBJECTIVES]
     for [mark], values in ((marks[0], [1.2, 0.4]), (marks[3], [1.9, 0.1])):
         assert mark.get_offsets().tolist() == [[value, 0] for value in values]
-        assert mark.get_facecolors().tolist() == [list(color) for color in colors]
+        assert mark.get_edgecolors().tolist() == [list(color) for color in colors]
+        assert not len(mark.get_facecolors()) and np.ptp(mark.get_sizes()) > 0, "none hides another"
     assert found["quantity"].iloc[0] in [text.get_text() for text in figure.legends[0].texts]
     nothing_cut_off(figure)
 

@@ -56,7 +56,10 @@ def test_a_caption_reads_no_file():
 def test_curves_stand_beside_the_published_ones():
     curves = index.beside_published(points())
     assert [(curve["panel"], curve["series"]) for curve in curves] == [("change", "lm")]
-    assert curves[0]["ours"] == "0 → −0.3" and curves[0]["published"] == "0 → −1.23"
+    assert (
+        curves[0]["ours"] == "0 at 0 → −0.3 at 2"
+        and curves[0]["published"] == "0 at 0 → −1.23 at 2"
+    )
     assert curves[0]["rank_correlation"] == "1"
     alone = points().query("source == 'ours'")
     assert index.beside_published(alone) == []
@@ -64,10 +67,14 @@ def test_curves_stand_beside_the_published_ones():
 
 def test_a_curve_with_one_point_or_with_none_in_common_has_no_correlation():
     (curve,) = index.beside_published(points().query("x == 0"))
-    assert (curve["ours"], curve["published"], curve["rank_correlation"]) == ("0", "0", "")
+    assert (curve["ours"], curve["published"], curve["rank_correlation"]) == (
+        "0 at 0",
+        "0 at 0",
+        "",
+    )
     apart = points().assign(x=lambda rows: rows["x"] + 10 * (rows["source"] == "published"))
     (curve,) = index.beside_published(apart)
-    assert (curve["ours"], curve["rank_correlation"]) == ("0 → −0.3", "")
+    assert (curve["ours"], curve["rank_correlation"]) == ("0 at 0 → −0.3 at 2", "")
 
 
 def test_what_stands_in_place_of_an_image_says_what_is_drawn():
