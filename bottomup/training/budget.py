@@ -6,7 +6,8 @@ reads as many ("tokens"), or as many as give it the number of predictions ("pred
 operations ("operations") that LM has within its budget.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -27,19 +28,38 @@ def source_tokens(
     model: Transformer | TrunkModel,
     text: Text,
     model_of: Callable[[Objective], Transformer | TrunkModel],
+    short_first: Sequence[tuple[int, float]] = (),
 ) -> int:
     """How many source tokens a run reads, for a budget in tokens that LM reads.
 
-    model_of: the model before training of another objective, in the same shape.
+    model_of: the model before training of another objective, in the same shape. short_first: the
+    setting of training; what is done for each token depends on the length of sentences.
     """
     if equal == "tokens":
         return budget
     lm = load("lm", {})  # by its name, so that an edit of it makes no other run stale
+    source = Text(text.source, None)  # all that LM reads
     if equal == "predictions":
-        share = predictions(lm, text) / predictions(objective, text)
+        of_lm, own = partial(predictions, lm), partial(predictions, objective)
     else:
-        share = operations(lm, model_of(lm), text) / operations(objective, model, text)
+        of_lm = partial(operations, lm, model_of(lm))
+        own = partial(operations, objective, model)
+    share = in_training(of_lm, source, short_first) / in_training(own, text, short_first)
     return max(1, round(budget * share))
+
+
+def in_training(
+    for_each_token: Callable[[Text], float], text: Text, short_first: Sequence[tuple[int, float]]
+) -> float:
+    """The mean, over the tokens that a run reads, of what is done for each source token of a text:
+    first of its short sentences, then of all."""
+    whole, before = 0.0, 0.0
+    for length, until in (*short_first, (int(text.lengths.max()), 1.0)):
+        some = np.flatnonzero(text.lengths <= length)
+        if len(some):  # else the training says so
+            whole += (until - before) * for_each_token(text.select(some))
+            before = until
+    return whole
 
 
 def predictions(objective: Objective, text: Text) -> float:

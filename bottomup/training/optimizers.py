@@ -1,12 +1,12 @@
 """The optimizers: Adam as in the papers, or Muon for the parameters it is defined for."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import nn
 from torch.optim import Optimizer
 
 from bottomup.training.muon import Muon
-
-ENDS = ("tokens.weight", "head.weight")  # matrices whose rows are tokens
 
 
 def optimizers(model: nn.Module, name: str) -> list[Optimizer]:
@@ -14,12 +14,13 @@ def optimizers(model: nn.Module, name: str) -> list[Optimizer]:
 
     "adam": for all parameters, with the constants of the authors' code. "muon": steps matrices
     inside the layers along their orthogonalized momentum and all other parameters by Adam, at one
-    rate.
+    rate. Embeddings and the output layer are not inside.
     """
+    outside = {id(parameter) for parameter in _of_tokens(model)}
     matrices = [
         parameter
-        for path, parameter in model.named_parameters()
-        if name == "muon" and parameter.ndim == 2 and not path.endswith(ENDS)
+        for parameter in model.parameters()
+        if name == "muon" and parameter.ndim == 2 and id(parameter) not in outside
     ]
     inside = {id(parameter) for parameter in matrices}
     rest = [parameter for parameter in model.parameters() if id(parameter) not in inside]
@@ -27,3 +28,12 @@ def optimizers(model: nn.Module, name: str) -> list[Optimizer]:
     if not matrices:
         return [adam]
     return [adam, Muon(matrices)]
+
+
+def _of_tokens(model: nn.Module) -> Iterator[nn.Parameter]:
+    """The matrices whose rows are tokens, positions or the like."""
+    for path, module in model.named_modules():
+        if isinstance(module, nn.Embedding) or path.endswith("head"):
+            yield from module.parameters()
+        elif output := getattr(module, "get_output_embeddings", lambda: None)():
+            yield from output.parameters()

@@ -145,7 +145,15 @@ def train(
         text, dev = texts(settings, objective, tokens, vocab_sizes)
         assert settings.training is not None  # the config has it for all that predict
         budget = settings.training.max_tokens
-        tokens_read = source_tokens(settings.equal, budget, objective, model, text, model_of)
+        tokens_read = source_tokens(
+            settings.equal,
+            budget,
+            objective,
+            model,
+            text,
+            model_of,
+            settings.training.short_first,
+        )
         training = settings.training.model_copy(update={"max_tokens": tokens_read})
         identity = identity_of(settings, training, objective, donor or ()) | {
             "code": code,

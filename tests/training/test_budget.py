@@ -6,11 +6,11 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from bottomup import objectives
-from bottomup.corpus.batches import Text
+from bottomup.corpus.batches import Text, forever
 from bottomup.corpus.specials import PAD
 from bottomup.plan.study import modules
-from bottomup.training.budget import operations, predictions, read, source_tokens
-from tests.tiny import VOCAB, initial, random_text, tokens_of
+from bottomup.training.budget import lengths, operations, predictions, read, source_tokens
+from tests.tiny import VOCAB, initial, random_text, random_tokens, tokens_of
 
 # Two sentences: 4 + 2 source tokens and 5 + 4 target tokens, with </s>.
 TEXT = Text(tokens_of([[5, 6, 7], [8]]), tokens_of([[5, 6, 7, 8], [9, 4, 5]]))
@@ -74,6 +74,26 @@ def test_equal_predictions():
         arguments = (900, objective, model, text_of(objective), model_of)
         assert source_tokens("predictions", *arguments) == tokens
         assert source_tokens("tokens", *arguments) == 900
+
+
+def test_predictions_are_equal_where_short_sentences_come_first():
+    """Of short sentences more tokens are the last, and a span is a larger share."""
+    source, target = (random_tokens(400, low=3, high=40, vocab=VOCAB) for _ in range(2))
+    short_first = [(15, 0.2), (30, 0.5)]
+    budget, made = 60_000, {}
+    for name in ("lm", "mt", "span_corruption", "denoising"):
+        objective = objectives.load(name, {})
+        text = Text(source, target if objective.predicts == "target" else None)
+        given = ("predictions", budget, objective, initial(name), text, model_of, short_first)
+        tokens, read, made[name] = source_tokens(*given), 0, 0
+        until = [(length, share * tokens) for length, share in short_first]
+        for sentences in forever(text, 1000, 1, until):
+            if read >= tokens:
+                break
+            read += int(text.source.lengths[sentences].sum())
+            made[name] += objective.predicts_of(*lengths(text.select(sentences)))
+    for name, n in made.items():
+        assert n == pytest.approx(made["lm"], rel=0.03), name
 
 
 def counted(objective, model, text):

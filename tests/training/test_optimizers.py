@@ -2,6 +2,7 @@ import copy
 
 import pytest
 import torch
+from transformers import BertConfig, BertForMaskedLM, GPTNeoXConfig, GPTNeoXForCausalLM
 
 from bottomup.training.muon import Muon
 from bottomup.training.optimizers import optimizers
@@ -24,6 +25,16 @@ def test_muon_has_the_matrices_of_the_layers_and_adam_the_rest():
     assert named(model, adam).isdisjoint(named(model, muon))
     assert named(model, adam) | named(model, muon) == {n for n, _ in model.named_parameters()}
     assert {"encoder.embedding.tokens.weight", "head.weight"} <= named(model, adam)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_muon_has_no_matrix_of_tokens_of_another_family(tied):
+    shape = {"hidden_size": 8, "intermediate_size": 16, "num_attention_heads": 2}
+    shape |= {"num_hidden_layers": 1, "vocab_size": 20, "tie_word_embeddings": tied}
+    for family, kind in ((BertConfig, BertForMaskedLM), (GPTNeoXConfig, GPTNeoXForCausalLM)):
+        model = kind(family(**shape))
+        names = named(model, optimizers(model, "muon")[1])
+        assert names and not [name for name in names if "embed" in name or "decoder" in name]
 
 
 def test_muons_step_is_orthogonal_and_as_large_as_adams():
