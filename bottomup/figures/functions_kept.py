@@ -41,7 +41,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """
     functions = select(tables, "pruned_functions", NEEDED, method="gates")
     gates = heads.result(tables, method="gates", kind="encoder")
-    gates = gates.merge(functions[["objective", "seed", "attention"]].drop_duplicates())
+    # A model without heads has no functions, and counts.
+    gates = gates.merge(functions[["objective", "attention"]].drop_duplicates())
     counts = _counts(gates, functions)
     ours = _points(counts)
     drawn = join([ours, _published(tables, ours)])

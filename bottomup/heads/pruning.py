@@ -45,7 +45,7 @@ IMPORTANCES = {
 class FineTuner(Trainer):
     """Trains until the budget is spent and ends with the last weights, whatever the dev loss.
 
-    All models with fewer heads train like this, so that they can be compared. Under gates the
+    All models with fewer heads but those from scratch train like this. Under gates the
     lowest dev loss is that of the model with most heads.
 
     learner: what `Predictor.learner` returned. arguments: those of a `Trainer` from its text on.
@@ -66,6 +66,13 @@ class FineTuner(Trainer):
     def improves(self, dev_loss: float, progress: Progress) -> bool:
         """Always: training ends with the newest weights."""
         return True
+
+
+class FromScratch(FineTuner):
+    """Trains as a run is trained: it ends with its lowest dev loss, and where that stalls."""
+
+    def improves(self, dev_loss: float, progress: Progress) -> bool:
+        return Trainer.improves(self, dev_loss, progress)
 
 
 class Pruner(FineTuner):
@@ -207,7 +214,7 @@ def prune(
         gates = gates_over_time(progress)
     else:
         close(predictor, gates)
-        progress = FineTuner(*arguments).train()
+        progress = (FromScratch if scratch else FineTuner)(*arguments).train()
     save(predictor, start, progress, settings, gates, folder, table)
 
 

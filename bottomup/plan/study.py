@@ -97,7 +97,7 @@ class Study(Section):
     """One config: corpus, model, objectives, seeds, what to measure."""
 
     study: str = key(
-        "name; results live under results/<study>", pattern=r"^[A-Za-z0-9][\w.-]{0,59}$"
+        "name; results live under results/<study>", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$"
     )
     corpus: Corpus
     model: Model
@@ -274,7 +274,8 @@ class Study(Section):
         return validated(Training, dict(own) | self.pruning.training)
 
     def scratch_training(self, objective: str) -> Training:
-        """How a model with fewer heads is trained from scratch: for as long as a pruned model."""
+        """How a model with fewer heads is trained from scratch: at most as long as its run and
+        pruning may take."""
         whole, after = self.objective_training(objective), self.pruning_training(objective)
         return whole.model_copy(update={"max_tokens": whole.max_tokens + after.max_tokens})
 

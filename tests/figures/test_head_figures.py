@@ -896,6 +896,17 @@ def test_no_published_models_to_stand_there(tables):
     assert labels == ["positional", "syntactic", "rare tokens", "unknown"]
 
 
+def test_a_model_that_kept_no_head_counts_as_none():
+    """Of two seeds one keeps two heads, whatever the penalty."""
+    one = gates({"encoder": {1: (1, 2)}}, penalty=0.1)
+    none = gates({"encoder": {}}, penalty=0.1).assign(seed=2)
+    rows = [["mt", 1, 1, head, "positional", -1, 0.95, True] for head in (1, 2)]
+    tables = {"gates": pd.concat([one, none]), "pruned_functions": kept_functions(rows)}
+    _, points = draw(functions_kept, tables)
+    held = points[points["y"] > 0]
+    assert held[["x", "y"]].to_numpy().tolist() == [[1, 1]]
+
+
 def test_a_kept_head_whose_functions_were_not_measured():
     table = gates({"encoder": {1: (1, 2)}}, penalty=0.1)
     measured = kept_functions([["mt", 1, 1, 1, "positional", -1, 0.95, True]])
