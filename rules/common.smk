@@ -53,9 +53,13 @@ VIEWS_MB = (
 WIDE = 256  # dimensions; a narrower model does not keep a GPU busy
 # GPUs of a job in `default-resources`: 0, there are none; 1, narrow models get one, too; None, it
 # does not say.
-GPUS = getattr(
-    (workflow.resource_settings.default_resources or {}).get("gpu"), "value", None
-)
+try:
+    GPUS = getattr(
+        (workflow.resource_settings.default_resources or {}).get("gpu"), "value", None
+    )
+except ValueError:  # an expression
+    with in_one_line():
+        raise UserError("--default-resources gpu: allowed: a whole number")
 OF_RUNS = SUBJECTS.wildcards()
 CHECKPOINTS = exactly(SUBJECTS.checkpoints)
 OURS = exactly(SUBJECTS.objectives)

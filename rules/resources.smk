@@ -26,6 +26,20 @@ def memory(base_mb, per_input_mb, per_weight_mb=None):
     return mem_mb
 
 
+def training_mb(objective):
+    """Memory in MB to train an objective's models. docs/storage.md has what was measured."""
+    whole = names.whole(objective)
+    shape, training = STUDY.objective_shape(whole), STUDY.objective_training(whole)
+    inner = getattr(shape, "d_ff", 4 * shape.d_model)
+    sides = 2 if STUDY.objective_options(whole).decodes() else 1
+    inside = shape.layers * shape.d_model * (6 * shape.d_model + 2 * inner)
+    weights = sides * (inside + 2 * STUDY.corpus.bpe.merges * shape.d_model)
+    # In float32 weights, gradient and two moments; and what is kept for the gradient.
+    kept = shape.layers * (16 * shape.d_model + 2 * inner)
+    part = training.batch_tokens / training.accumulate
+    return memory(4000 + 16e-6 * weights + 4e-6 * part * kept, 4)
+
+
 def opening_mb(wildcards, input, attempt):
     """Memory in MB to open a checkpoint. Until it is fetched, it counts as one of a billion
     weights."""

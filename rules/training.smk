@@ -32,7 +32,7 @@ for objective in QUICKEST_FIRST:
             "../envs/bottomup.yaml"
         threads: training_threads
         resources:
-            mem_mb=memory(4000, 4),
+            mem_mb=training_mb(objective),
             runtime=partial(training_minutes, objective, tokens),
             accumulate=training.accumulate,
             keep=steps_to_keep(objective),
@@ -77,7 +77,7 @@ for objective in sorted(STUDY.training_steps):
             "../envs/bottomup.yaml"
         threads: training_threads
         resources:
-            mem_mb=memory(4000, 4),
+            mem_mb=training_mb(objective),
             runtime=partial(training_minutes, objective, tokens),
             accumulate=training.accumulate,
         params:

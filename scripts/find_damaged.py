@@ -9,6 +9,7 @@ Inputs: the study's folder, results/<study>; trained/, the finished runs of all 
 
 import argparse
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -22,11 +23,18 @@ from bottomup.plan.metadata import records
 def main(arguments: argparse.Namespace) -> None:
     if not arguments.study.is_dir():
         raise UserError(f"no folder {arguments.study}; expected results/<study>, where it was made")
-    require_idle(arguments.study)
+    study = Path(os.path.relpath(os.path.abspath(arguments.study)))  # as records have it
+    require_idle(study)
     by_output = records()
+    if not any(path.is_relative_to(study) for path in by_output):
+        raise UserError(
+            f"no job is on record as having made anything in {study}; expected: to be called where "
+            "Snakemake runs, with results/<study>"
+        )
     damaged, left = [], 0
-    for path, line in find(arguments.study, arguments.trained, by_output):
-        ours = path in by_output or in_checkpoint(path) or path.parent == arguments.trained
+    for path, line in find(study, arguments.trained, by_output):
+        ours = path in by_output or path.parent == arguments.trained
+        ours |= path.is_relative_to(study) and in_checkpoint(path.relative_to(study))
         print(line if ours else f"{line}; no job is on record as having made it", flush=True)
         damaged.append(path)
         if arguments.delete and ours:

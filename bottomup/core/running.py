@@ -40,6 +40,8 @@ def start(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         may_run, still_run = ((folder / name).open("a+") for name in (MAY_RUN, STILL_RUN))
         _hold(may_run, still_run)
         this = f"process {os.getpid()} on {os.uname().nodename}"

@@ -182,7 +182,9 @@ def _with_null(value: Any) -> Any:
 
 def _content(file: Path) -> tuple[dict, list[str]]:
     try:
-        loader = yaml.SafeLoader(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        # JSON is YAML but for tabs.
+        loader = yaml.SafeLoader(text.replace("\t", " ") if file.suffix == ".json" else text)
         node = loader.get_single_node()
         mistakes = [f"{file}, line {line}: {text}" for line, text in _mistakes(node, "", set())]
         content = loader.construct_document(node) if node else None

@@ -73,6 +73,15 @@ def test_what_was_written_is_read(files):
     assert same_bytes(load_weights(files / "model.safetensors"), WEIGHTS)
 
 
+def test_names_and_words_are_text_whatever_they_are(tmp_path):
+    (tmp_path / "a.csv").write_text("objective,word_a,layer\ntrue,10,1\ninf,20,2\nnull,nan,3\n")
+    table = read_table(tmp_path / "a.csv")
+    assert table.to_dict("list") == {
+        **{"objective": ["true", "inf", "null"], "word_a": ["10", "20", "nan"]},
+        "layer": [1, 2, 3],
+    }
+
+
 @EITHER
 def test_cut_off(files, name):
     """As by a full disk or a killed copy: at half of the file, and before its last bytes."""

@@ -183,6 +183,13 @@ def test_a_folder_that_cannot_be_written(tmp_path):
         running.start(tmp_path / "results/study")
 
 
+def test_a_folder_that_others_may_write_alone(monkeypatch, tmp_path):
+    """Its locks are there from before, and may be written."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(UserError, match="results/study cannot be written: Permission denied"):
+        running.start(tmp_path / "results/study")
+
+
 def test_a_file_system_without_locks_has_jobs_that_follow_nobody(monkeypatch, tmp_path, caplog):
     def no_locks(file, operation):
         raise OSError(errno.ENOLCK, "No locks available")

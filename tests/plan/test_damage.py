@@ -114,6 +114,17 @@ def test_nothing_is_damaged(study, run_script, caplog, capsys):
     assert "no file is damaged" in caplog.text and not capsys.readouterr().out
 
 
+def test_a_folder_however_it_is_called(study, run_script, monkeypatch, capsys):
+    flip(study / RESULTS[0])
+    for path in (study.absolute(), study / ".." / study.name):
+        with pytest.raises(SystemExit):
+            run_script("find_damaged", {}, path)
+        assert "its bytes are not those that were written" in capsys.readouterr().out
+    (study.parent / "copied").mkdir()
+    with pytest.raises(SystemExit, match="no job is on record as having made anything in"):
+        run_script("find_damaged", {}, study.parent / "copied")
+
+
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_flipped_bit(study, name):
     flip(study / name)

@@ -53,6 +53,12 @@ def test_each_file_is_laid_over_those_before_it(tmp_path):
     }
 
 
+def test_json_may_have_tabs(tmp_path):
+    file = tmp_path / "a.json"
+    file.write_text('{\n\t"seeds":\t[5],\n\t"study": "a\\tb"\n}\n')
+    assert read([file], {}) == ({"seeds": [5], "study": "a\tb"}, [])
+
+
 def test_what_one_file_removes_a_later_one_brings_back(tmp_path):
     """With nothing of what it had."""
     texts = ("lm: {training: {patience: 9}}", "lm: null", "lm: {}")

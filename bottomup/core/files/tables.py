@@ -14,9 +14,13 @@ from bottomup.core.files import damaged, opening
 # The column of every table of estimates with the values without each block of documents,
 # `[n_blocks]`. Names of further such columns end in it.
 WITHOUT = "without"
+# Columns that are text, whatever stands in them: a word may be 10, an objective called true.
+TEXT = ("objective", "objective_a", "objective_b", "token", "word", "word_a", "word_b")
 READERS = {
     # Only what is empty is missing: an objective or a token may be called "null".
-    ".csv": partial(pd.read_csv, keep_default_na=False, na_values=[""]),
+    ".csv": partial(
+        pd.read_csv, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(TEXT, str)
+    ),
     ".parquet": pd.read_parquet,
     ".jsonl": partial(pd.read_json, lines=True),
 }
