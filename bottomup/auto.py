@@ -36,7 +36,7 @@ from transformers.modeling_outputs import (
 
 from bottomup.corpus.specials import EOS, MASK, PAD, UNK
 from bottomup.model.configuration import TransformerConfig
-from bottomup.model.transformer import Decoder, Encoder, initialize
+from bottomup.model.transformer import Decoder, Encoder, draw
 
 SHAPE = asdict(TransformerConfig())
 # Options of generation, which a run's config.json lacks: those of our own beam search.
@@ -108,21 +108,31 @@ class Base(PreTrainedModel):
     """The encoder of a run; `last_hidden_state` is after its final norm, `hidden_states` before."""
 
     config_class = Config
+    accepts_loss_kwargs = False  # losses are means of a batch; a trainer divides by its steps
     _keys_to_ignore_on_load_unexpected: ClassVar[list[str]] = [r"^decoder\.", r"^head\."]
 
     def __init__(self, config: Config):
         super().__init__(config)
         self.encoder = Reader(config)
         self.build(config)
-        if not self.encoder.norm.weight.is_meta:
-            initialize(self, 0)
         self.post_init()
 
     def build(self, config: Config) -> None:
         """What a model has beside the encoder."""
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Nothing: `__init__` has drawn the weights, or they are read from a file."""
+        """Draw what no file gave, which `from_pretrained` leaves as memory was."""
+        missing = {
+            id(parameter)
+            for parameter in module.parameters(recurse=False)
+            if not getattr(parameter, "_is_hf_initialized", False)
+        }
+        for name, parameter in self.named_parameters():
+            if id(parameter) in missing:
+                draw(name, parameter, seed=0)
+        for gates in module.buffers(recurse=False):
+            if not getattr(gates, "_is_hf_initialized", False):
+                gates.fill_(1.0)
 
     def get_input_embeddings(self) -> nn.Module:
         return self.encoder.embedding.tokens
@@ -166,6 +176,12 @@ class Predicting(Base):
         return cross_entropy(logits.flatten(0, 1), labels.flatten())
 
 
+def unless_given(usual: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Options of generation with the usual ones, where neither they nor their config say else."""
+    given = options.get("generation_config")
+    return {name: of for name, of in usual.items() if getattr(given, name, None) is None} | options
+
+
 class ForMaskedLM(Predicting):
     """Predicts a token at each position: after training by MLM, the one that is masked there."""
 
@@ -184,7 +200,7 @@ class ForCausalLM(Predicting, GenerationMixin):
         return super().loss(logits[:, :-1], labels[:, 1:])
 
     def generate(self, *arguments: Any, **options: Any) -> Any:
-        return super().generate(*arguments, **GENERATING | options)
+        return super().generate(*arguments, **unless_given(GENERATING, options))
 
     def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> dict[str, Any]:
         return {"input_ids": input_ids, "attention_mask": kwargs.get("attention_mask")}
@@ -236,7 +252,7 @@ class ForSeq2SeqLM(Base, GenerationMixin):
 
     def generate(self, *arguments: Any, **options: Any) -> Any:
         started = GENERATING | {"decoder_start_token_id": PAD}
-        return super().generate(*arguments, **started | options)
+        return super().generate(*arguments, **unless_given(started, options))
 
     def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> dict[str, Any]:
         kept = ("attention_mask", "encoder_outputs")

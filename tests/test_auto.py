@@ -10,9 +10,10 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
+    GenerationConfig,
 )
 
-import bottomup.auto  # noqa: F401
+import bottomup.auto
 from bottomup import objectives
 from bottomup.corpus.specials import PAD
 from bottomup.heads.removal import without_closed_heads
@@ -159,6 +160,32 @@ def test_what_transformers_has_saved_opens_in_both(run, tmp_path, objective):
     assert ours.config == model.config
     for opened in (ours, theirs.from_pretrained(tmp_path / "saved")):
         assert same_bytes(opened.state_dict(), model.state_dict())
+
+
+@pytest.mark.parametrize("objective", ["mlm", "mt"])
+def test_what_a_file_lacks_is_drawn(run, tmp_path, objective):
+    """Of a model that was saved as an encoder alone, the rest is as in a new one."""
+    model, path = run(objective)
+    AutoModel.from_pretrained(path).save_pretrained(tmp_path / "encoder")
+    found = KINDS[objective].from_pretrained(tmp_path / "encoder")
+    fresh = KINDS[objective].from_config(found.config)
+    assert same_bytes(found.encoder.state_dict(), model.encoder.state_dict())
+    rest = {n: w for n, w in fresh.state_dict().items() if not n.startswith("encoder.")}
+    assert rest and same_bytes({n: found.state_dict()[n] for n in rest}, rest)
+    assert fresh.head.weight.std() > 0
+
+
+def test_a_trainer_divides_the_loss_by_its_steps():
+    """It does not for models that take its `num_items_in_batch`."""
+    assert not KINDS["lm"].from_config(bottomup.auto.Config(causal=True)).accepts_loss_kwargs
+
+
+def test_a_config_of_generation_holds(run):
+    _, path = run("lm")
+    model = AutoModelForCausalLM.from_pretrained(path)
+    usual = model.generate(IDS[:1, :3], max_new_tokens=1)[0, -1]
+    other = GenerationConfig(max_new_tokens=1, suppress_tokens=[int(usual)])
+    assert model.generate(IDS[:1, :3], generation_config=other)[0, -1] != usual
 
 
 def test_the_tokenizer_opens_with_the_model(run, corpus_files):

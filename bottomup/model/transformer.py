@@ -319,18 +319,23 @@ class Transformer(nn.Module):
 
 def initialize(model: Transformer, seed: int) -> None:
     """Draw all weights: Glorot uniform matrices, N(0, 1/d_model) embeddings, zero biases."""
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            stream = torch.Generator().manual_seed(derive(seed, "initial", name))
-            if name.endswith("tokens.weight"):
-                parameter.normal_(0.0, parameter.shape[1] ** -0.5, generator=stream)
-            elif parameter.dim() == 2:
-                for block in glorot_blocks(name, parameter):
-                    nn.init.xavier_uniform_(block, generator=stream)
-            elif name.endswith("norm.weight"):
-                parameter.fill_(1.0)
-            else:
-                parameter.zero_()
+    for name, parameter in model.named_parameters():
+        draw(name, parameter, seed)
+
+
+@torch.no_grad()
+def draw(name: str, parameter: nn.Parameter, seed: int) -> None:
+    """Draw the weights of one name, see `initialize`."""
+    stream = torch.Generator().manual_seed(derive(seed, "initial", name))
+    if name.endswith("tokens.weight"):
+        parameter.normal_(0.0, parameter.shape[1] ** -0.5, generator=stream)
+    elif parameter.dim() == 2:
+        for block in glorot_blocks(name, parameter):
+            nn.init.xavier_uniform_(block, generator=stream)
+    elif name.endswith("norm.weight"):
+        parameter.fill_(1.0)
+    else:
+        parameter.zero_()
 
 
 def glorot_blocks(name: str, parameter: Tensor) -> tuple[Tensor, ...]:
