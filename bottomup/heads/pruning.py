@@ -268,7 +268,19 @@ def close(model: Transformer | Predictor, gates: pd.DataFrame) -> None:
     [1.0, 0.0]
     """
     attentions = model.attentions()
-    for kind, layer, head, kept in gates[[*PLACE, "kept"]].itertuples(index=False):
+    rows = [*gates[[*PLACE, "kept"]].itertuples(index=False)]
+    sizes = {
+        (kind, layer): len(heads.gates)
+        for kind, layers in attentions.items()
+        for layer, heads in enumerate(layers, start=1)
+    }
+    for kind, layer, head, kept in rows:
+        if not (1 <= head <= sizes.get((kind, layer), 0) and kept in (True, False)):
+            raise UserError(
+                f"gates: found {kind}, layer {layer}, head {head}, kept {kept}; allowed: heads of "
+                "the model, counted from 1, and whether each is kept"
+            )
+    for kind, layer, head, kept in rows:
         attentions[kind][layer - 1].gates[head - 1] = float(kept)
 
 

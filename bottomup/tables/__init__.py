@@ -40,12 +40,16 @@ def with_first_steps(subjects: "Subjects") -> list[str]:
 
 def reading_alone(subjects: "Subjects") -> list[str]:
     """The runs of the compared objectives that predict tokens of what they read and do not read
-    text from its end, at their end and at earlier steps; and checkpoints."""
+    text from its end, at their end and at earlier steps; and checkpoints.
+
+    A model that predicts chosen tokens is asked with <mask> in their place, so it must know it.
+    """
 
     def alone(name: str) -> bool:
         objective = subjects.study.objective_options(names.whole(name))
         of_tokens = subjects.predicts_tokens(names.whole(name))
-        return of_tokens and not objective.decodes() and not subjects.from_end(name)
+        asked = of_tokens and (not objective.masked or "masked" in objective.read_as)
+        return asked and not objective.decodes() and not subjects.from_end(name)
 
     ours = [name for name in subjects.compared + subjects.steps if alone(name)]
     return subjects.runs(ours + subjects.checkpoints)

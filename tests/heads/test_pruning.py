@@ -6,10 +6,12 @@ import pytest
 import torch
 
 from bottomup import objectives, subjects
+from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
 from bottomup.core.settings import Pruned
 from bottomup.heads.gates import penalty
 from bottomup.heads.pruning import (
+    PLACE,
     Pruner,
     Settings,
     as_many,
@@ -286,6 +288,20 @@ def test_random_heads_are_as_many_and_follow_the_draw():
     assert all(each["kept"].sum() == 3 for each in found)
     assert found[0]["kept"].equals(found[1]["kept"])
     assert any(not found[0]["kept"].equals(each["kept"]) for each in found[2:])
+
+
+@pytest.mark.parametrize(
+    "place", [("encoder", 1, 0), ("encoder", 0, 1), ("encoder", 1, 9), ("x", 1, 1)]
+)
+def test_heads_that_a_model_does_not_have_close_no_other(place):
+    model = drawn("lm")
+    before = [gates.tolist() for gates in gates_of(model)]
+    with pytest.raises(UserError, match=r"gates: found .*; allowed: heads of the model"):
+        close(
+            model,
+            pd.DataFrame([("encoder", 1, 1, False), (*place, False)], columns=[*PLACE, "kept"]),
+        )
+    assert [gates.tolist() for gates in gates_of(model)] == before
 
 
 def test_closing_heads():
