@@ -17,7 +17,7 @@ def main(arguments):
         joined(arguments.tables).to_parquet(arguments.table, index=False)
         return
     # As text: numbers stay as they are, digit by digit, and a token called "null" stays a token.
-    table = joined(arguments.tables, dtype=str, na_filter=False)
+    table = joined(arguments.tables, dtype=str)
     table.to_csv(arguments.table, index=False)
 
 

