@@ -132,7 +132,10 @@ def beside_published(points: pd.DataFrame) -> list[dict]:
 
 def _ends(values: pd.Series) -> str:
     ends = [*values.items()]
-    return " → ".join(f"{_number(value)} at {place}" for place, value in ends[:1] + ends[1:][-1:])
+    return " → ".join(
+        f"{_number(value)} at {f'{place:g}' if isinstance(place, float) else place}"
+        for place, value in ends[:1] + ends[1:][-1:]
+    )
 
 
 def _number(value: float) -> str:
