@@ -43,10 +43,7 @@ IMPORTANCES = {
 
 
 class FineTuner(Trainer):
-    """Trains until the budget is spent and ends with the last weights, whatever the dev loss.
-
-    All models with fewer heads but those from scratch train like this. Under gates the
-    lowest dev loss is that of the model with most heads.
+    """Trains a model for its objective; from scratch as a run is trained.
 
     learner: what `Predictor.learner` returned. arguments: those of a `Trainer` from its text on.
     """
@@ -63,19 +60,20 @@ class FineTuner(Trainer):
         with autocast(self.device, self.settings.precision):
             return self.predictor.summed_loss(example, smoothing)
 
+
+class ToTheEnd(FineTuner):
+    """Trains until the budget is spent and ends with the last weights, whatever the dev loss.
+
+    All models that lose heads train like this, so that they can be compared. Under gates the lowest
+    dev loss is that of the model with most heads.
+    """
+
     def improves(self, dev_loss: float, progress: Progress) -> bool:
         """Always: training ends with the newest weights."""
         return True
 
 
-class FromScratch(FineTuner):
-    """Trains as a run is trained: it ends with its lowest dev loss, and where that stalls."""
-
-    def improves(self, dev_loss: float, progress: Progress) -> bool:
-        return Trainer.improves(self, dev_loss, progress)
-
-
-class Pruner(FineTuner):
+class Pruner(ToTheEnd):
     """Fine-tunes a model with a Hard-Concrete gate on each head of some kinds of attention.
 
     The loss is the training loss plus `penalty` x the expected number of open heads, mean over
@@ -214,7 +212,7 @@ def prune(
         gates = gates_over_time(progress)
     else:
         close(predictor, gates)
-        progress = (FromScratch if scratch else FineTuner)(*arguments).train()
+        progress = (FineTuner if scratch else ToTheEnd)(*arguments).train()
     save(predictor, start, progress, settings, gates, folder, table)
 
 

@@ -38,9 +38,7 @@ TERMINAL_SECONDS, LOG_SECONDS = 5, 60  # between two lines
 NAMED = 3  # running jobs
 SHOWN = "shown"  # marks a record that ./study prints
 OVERDUE = 0.1  # share of its time so far that an overdue job is expected to take still
-RIGHT = (
-    0.1  # share of a study's work that counts as measured with its estimates: few jobs say little
-)
+RIGHT = 0.1  # share of all work that counts as measured with its estimates: few jobs say little
 START_UP = 2  # seconds that any job takes to start
 # Seconds of a job in the default study, on its own core; each table declares its own.
 SECONDS = {
