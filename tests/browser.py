@@ -9,6 +9,8 @@ import shutil
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium: pip install selenium")
+ui = pytest.importorskip("selenium.webdriver.support.ui")
+
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if not (BROWSER and DRIVER):
     reason = "no browser: apt-get install chromium chromium-driver"
@@ -46,3 +48,8 @@ def resize(driver, width, height, mobile=False):
 
 def find(driver, selector):
     return driver.find_elements("css selector", selector)
+
+
+def wait(driver, condition):
+    """What the condition gives, as soon as it holds: scripts draw after a page is loaded."""
+    return ui.WebDriverWait(driver, 30, poll_frequency=0.1).until(lambda _: condition())

@@ -1,19 +1,14 @@
 """The site in Chromium."""
 
-import pytest
+from tests.browser import driver, find, resize, wait
 
-from tests.browser import driver, find, resize
-
-WebDriverWait = pytest.importorskip(
-    "selenium.webdriver.support.ui", reason="no selenium: pip install selenium"
-).WebDriverWait
 __all__ = ["driver"]
 
 
 def test_search_finds_a_page_from_disk(driver, site):
     driver.get(f"file://{site}/search.html?q=Procrustes")
-    (summary,) = find(driver, ".search-summary")
-    WebDriverWait(driver, 20).until(lambda _: "finished" in summary.text)
+    (summary,) = wait(driver, lambda: find(driver, ".search-summary"))
+    wait(driver, lambda: "finished" in summary.text)
     assert {"Tables", "bottomup.measures.similarity.procrustes_distance"} <= {
         link.text for link in find(driver, "#search-results li a")
     }

@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 from selenium.webdriver import ActionChains
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
 from bottomup.pages import explorer
-from tests.browser import driver, find, resize, silent, webdriver
+from tests.browser import driver, find, resize, silent, wait, webdriver
 from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import SENTENCES, write_explored
 
@@ -27,10 +27,6 @@ def shown(driver, silent, tmp_path, corpus_files, run_script):
     for chart in ("curves", "heads", "attention", "pictures"):
         wait(driver, lambda chart=chart: find(driver, f"#{chart}-chart svg"))
     return driver
-
-
-def wait(driver, condition):
-    return WebDriverWait(driver, 30, poll_frequency=0.1).until(lambda _: condition())
 
 
 def choose(driver, name, value):
