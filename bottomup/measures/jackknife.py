@@ -49,7 +49,7 @@ class Range:
             return np.nan, np.nan
         if np.isinf(below) and np.isinf(above):
             return float(value - half_width), float(value + half_width)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             if np.isinf(above):
                 ends = self.low + below * np.exp(np.array([-1, 1]) * half_width / below)
             elif np.isinf(below):

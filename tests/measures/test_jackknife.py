@@ -1,11 +1,12 @@
 """Sums and errors by leaving blocks out, and whether the intervals cover what they should."""
 
+import random
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -208,8 +209,10 @@ def values_without_blocks(draw):
 
 
 @given(values_without_blocks(), st.randoms())
+@example((Range(0, 100), 5e-324, np.array([50.0, 25.0])), random.Random(0))
 @settings(max_examples=400, deadline=None)
-def test_an_interval_is_within_the_range_has_a_width_and_holds_the_value(drawn, random):
+@pytest.mark.filterwarnings("error")
+def test_an_interval_is_within_the_range_has_a_width_and_holds_the_value(drawn, shuffling):
     within, value, without = drawn
     low, high = found = jackknife.interval(value, without, within)
     if np.isnan(low):
@@ -218,7 +221,7 @@ def test_an_interval_is_within_the_range_has_a_width_and_holds_the_value(drawn, 
         assert within.low <= low <= value <= high <= within.high and low < high
     moved = without[np.abs(without - value) > 1e-12 * np.abs([*without, value]).max()]
     assert np.isnan(low) or len(moved) > 1
-    shuffled = random.sample([*without], len(without))
+    shuffled = shuffling.sample([*without], len(without))
     again = jackknife.interval(value, np.array(shuffled), within)
     assert again == pytest.approx(found, rel=1e-6, abs=1e-9, nan_ok=True)
     more = jackknife.interval(value, np.append(without, value), within)
