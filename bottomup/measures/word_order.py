@@ -147,8 +147,10 @@ def from_others(view: np.ndarray, types: np.ndarray) -> np.ndarray:
     sums = np.zeros((types.max(initial=-1) + 1, x.shape[1]))
     np.add.at(sums, types, x)
     n, squares = np.bincount(types)[types], np.square(x).sum(axis=1)
-    total = n * squares + np.bincount(types, squares)[types] - 2 * (x * sums[types]).sum(axis=1)
-    return np.where(n > 1, np.maximum(total, 0) / np.maximum(n - 1, 1), np.nan)
+    added = n * squares + np.bincount(types, squares)[types]
+    total = added - 2 * (x * sums[types]).sum(axis=1)
+    total = np.where(total > jackknife.ROUNDING * added, total, 0)
+    return np.where(n > 1, total / np.maximum(n - 1, 1), np.nan)
 
 
 def apart_without(
@@ -220,11 +222,13 @@ def _shares(distances: np.ndarray, apart: np.ndarray) -> Iterator[dict]:
 
     apart: as from `apart_without`, `[1 + count, n, layers + 1]`.
 
-    The share is empty where all others are the same. Without tokens there are no rows.
+    The share is 0 where nothing has moved, and empty where something has and all others are the
+    same. Without tokens there are no rows.
     """
     known = ~np.isnan(apart)
     parts, wholes = np.where(known, distances, 0).sum(axis=1), np.where(known, apart, 0).sum(axis=1)
     shares = jackknife.ratio(parts, np.where(wholes > 0, wholes, np.nan))
+    shares = np.where(known.any(axis=1) & (parts == 0), 0, shares)
     for layer, (value, *without) in enumerate(shares.T if len(distances) else []):
         estimate = jackknife.estimate("value", value, np.array(without), jackknife.NOT_NEGATIVE)
         yield {"layer": layer, **estimate, "n": len(distances)}

@@ -140,6 +140,17 @@ def test_distances_from_others_of_a_type_are_means_over_all_of_them():
     np.testing.assert_allclose(order.from_others(view, types), wanted, rtol=1e-5)
 
 
+def test_what_is_the_same_is_not_apart_by_rounding():
+    """Seven vectors, each some 60 times: sums of products leave 1e-14."""
+    rng = np.random.default_rng(0)
+    drawn, types = rng.normal(size=(7, 64)).astype(np.float32), rng.integers(7, size=400)
+    assert (order.from_others(drawn[types], types) == 0).all()
+    apart = np.zeros((2, 3, 1))
+    assert [row["value"] for row in order._shares(np.zeros((3, 1)), apart)] == [0]
+    [moved] = order._shares(np.ones((3, 1)), apart)
+    assert np.isnan(moved["value"])
+
+
 def test_without_a_block_its_rows_are_no_others_either():
     rng = np.random.default_rng(0)
     view, types = rng.normal(size=(40, D)).astype(np.float32), rng.integers(6, size=40)
