@@ -137,10 +137,10 @@ def head_functions(
     Columns are `COLUMNS`; layers and heads count from 1. accuracy: the share of maxima that are
     right, 0 to 1, with its 95 % interval. n: the number of maxima that count. held: whether
     accuracy reaches the threshold on at least `n_needed` maxima, `thresholds.pairs`. offset: key -
-    query; for `positional` the relative position with the most maxima, in tokens; for a relation
-    that of the baseline, in words. All are empty if n is 0. without and baseline_without: accuracy
-    and baseline_accuracy without each block, `[n_blocks]`, with the offset of most maxima and that
-    of the baseline found anew.
+    query; for `positional` the relative position with the largest share of maxima, in tokens; for a
+    relation that of the baseline, in words. All are empty if n is 0. without and baseline_without:
+    accuracy and baseline_accuracy without each block, `[n_blocks]`, with the offset of the largest
+    share and that of the baseline found anew.
 
     Memory holds the weights of one batch; two bytes for each head and token, and for each head and
     word; and a few arrays of eight bytes for those of one layer.
@@ -285,10 +285,11 @@ def word_attention(weights: Tensor, words: Tensor, n_words: int) -> Tensor:
 def positional(
     maxima: np.ndarray, tokens: Units, blocks: np.ndarray, threshold: float
 ) -> list[dict]:
-    """The relative position with the most maxima, and its share: a row for each head.
+    """The relative position with the largest share of maxima, and the share: a row for each head.
 
     maxima: `[heads, n_tokens]`; blocks: `[n_sentences]`. The share is among the tokens that see
-    something at this position, and anything besides themselves.
+    something at this position, and anything besides themselves. Positions at which less than half
+    of these tokens see something are left out.
     """
     asked, count = tokens.seen > 1, jackknife.n_blocks(blocks)
     place, block = tokens.place[asked], blocks[tokens.sentence[asked]]
@@ -299,10 +300,12 @@ def positional(
 
     # A token sees all offsets from that of the first token it sees to that of the last.
     possible = (counts(first) - counts(end)).cumsum(axis=1)
+    often = 2 * possible >= possible.max(axis=1, keepdims=True)  # each token sees itself
     rows = []
     for offsets in maxima[:, asked] - place:
         hits = counts(offsets)
-        best = np.arange(1 + count), hits.argmax(axis=1)
+        shares = np.where(often, hits / np.maximum(possible, 1), -1)
+        best = np.arange(1 + count), shares.argmax(axis=1)
         # Blocks without queries at the best offset hold nothing of its share.
         cases = possible[0, best[1][0]] - possible[1:, best[1][0]]
         row = accuracy(hits[best], possible[best], cases)

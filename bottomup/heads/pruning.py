@@ -266,6 +266,7 @@ def close(model: Transformer | Predictor, gates: pd.DataFrame) -> None:
     [1.0, 0.0]
     """
     attentions = model.attentions()
+    require_once_each(gates, "gates")
     rows = [*gates[[*PLACE, "kept"]].itertuples(index=False)]
     sizes = {
         (kind, layer): len(heads.gates)
@@ -320,6 +321,9 @@ def as_many(
     2
     """
     last = gates[gates["step"] == gates["step"].max()].sort_values(PLACE).reset_index(drop=True)
+    require_once_each(last, "gates at the last step")
+    if method not in ("scratch", "random", *IMPORTANCES):
+        raise UserError(f"method {method}; allowed: scratch, random, {', '.join(IMPORTANCES)}")
     if method == "scratch":
         kept = last["kept"]
     else:
@@ -332,7 +336,30 @@ def as_many(
     return last[["step", *PLACE]].assign(step=0, open_probability=kept.astype(float), kept=kept)
 
 
-def values_of(importance: pd.DataFrame, name: str, heads: pd.DataFrame) -> np.ndarray:
-    """The importance `name` of each of `heads`, in their order."""
+def values_of(importance: pd.DataFrame | None, name: str, heads: pd.DataFrame) -> np.ndarray:
+    """The importance `name` of each of `heads`, in their order.
+
+    Raises UserError if one of them has none, or several.
+    """
+    if importance is None:
+        raise UserError(f"no table of importance; needed: one with {name} of each head")
     rows = importance[importance["importance"] == name].rename(columns={"attention": "kind"})
-    return heads[PLACE].merge(rows, on=PLACE, how="left", validate="1:1")["value"].to_numpy()
+    require_once_each(rows, f"{name} in the table of importance")
+    values = heads[PLACE].merge(rows, on=PLACE, how="left", validate="1:1")["value"].to_numpy()
+    if np.isnan(values).any():
+        kind, layer, head = heads[PLACE].iloc[int(np.isnan(values).argmax())]
+        raise UserError(
+            f"{name} has no value for head {head} of layer {layer} ({kind}); needed: one of each "
+            "head that may go; or go by another importance"
+        )
+    return values
+
+
+def require_once_each(heads: pd.DataFrame, what: str) -> None:
+    """Raise UserError if a head has several rows."""
+    if heads.duplicated(PLACE).any():
+        kind, layer, head = heads[PLACE][heads.duplicated(PLACE)].iloc[0]
+        raise UserError(
+            f"{what}: head {head} of layer {layer} ({kind}) has several rows; allowed: those of "
+            "one model, one for each head"
+        )

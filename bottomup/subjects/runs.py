@@ -8,7 +8,6 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bottomup.core.errors import UserError
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.specials import EOS, MASK, PAD
 from bottomup.model import folder as folders
@@ -87,8 +86,26 @@ class Run(OfOurs):
 
     @property
     def heads(self) -> int:
-        """Heads in a layer, before any removal."""
-        return self.model.config.heads
+        """Heads in a layer, open or closed; 0 if some were removed and layers differ, of the
+        decoder too."""
+        return self._of_layers[0] if len({*self._of_layers}) == 1 else 0
+
+    @property
+    def hides(self) -> bool:
+        """True: tokens see others by attention alone."""
+        return True
+
+    @property
+    def _of_layers(self) -> list[int]:
+        config = self.model.config
+        return sum((config.kept_heads or {"encoder": [config.heads]}).values(), [])
+
+    def _why_no_heads(self) -> str:
+        of_layers = ", ".join(map(str, self._of_layers))
+        return (
+            f": heads were removed from it, and its layers have {of_layers}; look at the model "
+            "that still has them"
+        )
 
     @property
     def masks(self) -> bool:
@@ -235,13 +252,6 @@ def _gated(layers: Layers[EncoderLayer], gates: Tensor | None) -> Iterator[None]
     """A context in which the layers' own gates are multiplied by `gates` `[layers, heads]`."""
     usual = [layer.attention.gates for layer in layers]
     if gates is not None:
-        left = [len(of_layer) for of_layer in usual]
-        if {*left} != {gates.shape[1]}:
-            raise UserError(
-                f"gates for {gates.shape[1]} heads in each layer; heads were removed from this "
-                f"model, whose layers have {', '.join(map(str, left))}; give gates to the model "
-                "that still has them"
-            )
         for layer, row in zip(layers, gates, strict=True):
             layer.attention.gates = layer.attention.gates * row
     try:

@@ -315,7 +315,7 @@ class Subject(ABC):
         self.require_known(ids[tokens], self.vocab_size)
         able = (gates is None or self.heads) and (hidden is None or self.hides)
         if not able:
-            raise UserError(self.without_heads("changed"))
+            raise UserError(self._no_attention("changed"))
         if gates is not None and gates.shape != (self.layers, self.heads):
             raise UserError(
                 f"gates of shape {tuple(gates.shape)}; allowed: ({self.layers}, {self.heads}), one "
@@ -361,8 +361,10 @@ class Subject(ABC):
     def without_heads(self, what: str) -> str | None:
         """One line that says why attention cannot be "looked at", or "changed" so that tokens are
         hidden; None if it can."""
-        if self.hides or (self.heads and what == "looked at"):
-            return None
+        able = self.heads if what == "looked at" else self.hides
+        return None if able else self._no_attention(what)
+
+    def _no_attention(self, what: str) -> str:
         return f"{self._name} has no attention that can be {what}{self._why_no_heads()}"
 
     def _why_no_heads(self) -> str:

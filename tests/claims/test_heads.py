@@ -145,7 +145,7 @@ def test_one_head_in_a_layer_is_beside_no_other(as_published):
     missing = {
         claim.name: judged(frames, [claim.name])["undecided_until"].item() for claim in asked
     }
-    alone = {name for name, line in missing.items() if "second head in a layer is missing" in line}
+    alone = {name for name, line in missing.items() if "head in a layer is missing" in line}
     others = {name for name in missing if name.endswith("some_heads_very_confident")}
     assert alone == missing.keys() - others and len(others) == 3
     # Some of these heads point to rare tokens.
@@ -245,7 +245,8 @@ def test_few_heads_stand_out_if_the_excess_is_above_the_mean():
     assert few(0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05) == pytest.approx(expected)
     assert few(0.4, 0.3, 0.2, 0.1) == pytest.approx(0)
     assert few(0.3, 0.3, 0.3, 0.1) < 0
-    assert few(0.9, 0.1) == pytest.approx(0)
+    with pytest.raises(NotMeasuredError, match="third head in a layer"):
+        few(0.9, 0.1)
 
 
 def test_heads_that_are_hardly_more_relevant_do_not_stand_out():
@@ -503,7 +504,7 @@ def test_a_head_takes_over_a_second_function_if_it_had_one_before():
     assert found == pytest.approx((1 / 2 - 1 / 3) / 2)
     with pytest.raises(NotMeasuredError, match="head of MT with a function"):
         value(SECOND, held_functions({1: [], 2: []}, {1: []}))
-    with pytest.raises(NotMeasuredError, match="penalty 0 and another"):
+    with pytest.raises(NotMeasuredError, match="penalty 0, or another that keeps a head"):
         value(SECOND, held_functions(whole))
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -281,6 +282,37 @@ def test_the_most_important_heads_are_kept_whatever_their_kind():
     mixed = pd.concat([other, importance]).sample(frac=1, random_state=1)
     found = as_many("gradient", GATES_FOUND, mixed, draw=1)
     assert found["kept"].tolist() == [False, True, False, False, True, False, True, False]
+
+
+IMPORTANCE = (
+    table([True] * 8)
+    .rename(columns={"kind": "attention"})
+    .drop(columns="kept")
+    .assign(importance="gradient", value=np.arange(8.0))
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "gates", "importance", "said"),
+    [
+        ("best", GATES_FOUND, IMPORTANCE, "method best; allowed: scratch, random, confidence"),
+        ("gradient", GATES_FOUND, None, "no table of importance"),
+        ("relevance", GATES_FOUND, IMPORTANCE, "relevance_alpha_beta has no value for head 1"),
+        ("gradient", GATES_FOUND, IMPORTANCE.iloc[[0, *range(2, 8)]], "head 2 of layer 1 (cross)"),
+        ("gradient", GATES_FOUND, IMPORTANCE.replace({"value": 3}, np.nan), "head 2 of layer 2"),
+        ("gradient", GATES_FOUND, pd.concat([IMPORTANCE] * 2), "gradient in the table of imp"),
+        ("scratch", pd.concat([GATES_FOUND] * 2), None, "gates at the last step: head 1"),
+    ],
+)
+def test_heads_are_not_chosen_by_what_is_not_known(method, gates, importance, said):
+    with pytest.raises(UserError, match=re.escape(said)):
+        as_many(method, gates, importance, draw=1)
+
+
+def test_gates_of_several_steps_close_nothing():
+    model, gates = drawn("mt"), pd.concat([GATES_FOUND.query("step == 20"), table([True] * 8)])
+    with pytest.raises(UserError, match=r"gates: head 1 of layer 1 \(cross\) has several rows"):
+        close(model, gates)
 
 
 def test_random_heads_are_as_many_and_follow_the_draw():

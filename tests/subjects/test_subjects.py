@@ -112,14 +112,28 @@ def test_a_closed_head_of_a_run():
     assert not torch.equal(found[-1], usual[-1])
 
 
-def test_gates_of_heads_that_were_removed_are_refused_in_a_line():
+def test_where_heads_were_removed_and_layers_differ_none_are_looked_at():
     """Which of those that are left a gate is for, the smaller model does not know."""
     model = drawn("mlm")
     model.encoder.layers[1].attention.gates[0] = 0
     subject = Run(without_closed_heads(model), tokenizer=None)
-    assert [len(heads) for heads in subject.open_heads] == [2, 1]
-    with pytest.raises(UserError, match="removed from this model, whose layers have 2, 1; give"):
+    assert subject.heads == 0
+    line = "heads were removed from it, and its layers have 2, 1; look at the model"
+    with pytest.raises(UserError, match=line):
         subject.hidden_states(IDS, gates=torch.ones(2, 2))
+    with pytest.raises(UserError, match=line):
+        subject.attentions(IDS)
+    hidden = torch.zeros((2, *IDS.shape), dtype=torch.bool)
+    assert len(subject.hidden_states(IDS, hidden=hidden)) == 3
+    assert line in subject.without_heads("looked at") and subject.without_heads("changed") is None
+
+
+def test_where_as_many_heads_were_removed_from_each_layer_the_others_are_its_heads():
+    model = drawn("mlm")
+    for layer in model.encoder.layers:
+        layer.attention.gates[0] = 0
+    subject = Run(without_closed_heads(model), tokenizer=None)
+    assert subject.heads == 1 and len(subject.attentions(IDS)) == 2
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm"])
