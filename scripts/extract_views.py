@@ -27,8 +27,10 @@ def main(arguments: argparse.Namespace) -> None:
     table = read_table(arguments.occurrences, columns=columns)
     if arguments.written:
         words, rows = of_occurrences(subject, table, *arguments.written)
-        first = words.first if settings.pooling == "mean" else words.last
-        text, table = words.tokens, table.assign(first=first[rows], position=words.last[rows])
+        stands = words.standing(subject.backward)
+        ends = (words.first, words.last) if settings.pooling == "mean" else (stands, stands)
+        first, last = (of_words[rows] for of_words in ends)
+        text, table = words.tokens, table.assign(first=first, position=last)
     extract(
         subject,
         text,

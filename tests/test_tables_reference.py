@@ -33,7 +33,7 @@ STATED = {
     "comparison": comparison.COLUMNS,
     "test": ["origin", *sources.COLUMNS],
     "annotation": [*annotation.COLUMNS, *annotations.COLUMNS],
-    "annotations": ["word", "last_subword", *annotations.COLUMNS],
+    "annotations": ["word", "first_subword", "last_subword", *annotations.COLUMNS],
     "<figure>": points.COLUMNS,
 }
 

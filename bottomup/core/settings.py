@@ -481,8 +481,8 @@ class Measured(Section):
 
     table: a module of bottomup/tables. sees, of_heads: as its `TABLE` says. run: the columns that
     name what the part is about. options: the values of the module's `Settings`. unit: what an
-    occurrence is, since a run can lack words, but no sub-words. reading, labels, null: see
-    `bottomup.views.seen.Seen`.
+    occurrence is, since a run can lack words, but no sub-words. backward: whether the run reads
+    from the end. reading, labels, null: see `bottomup.views.seen.Seen`.
     """
 
     table: str
@@ -491,6 +491,7 @@ class Measured(Section):
     run: dict[str, str | int | float | None]
     options: dict[str, Any]
     unit: Literal["subword", "word"] = "subword"
+    backward: bool = False
     reading: str = "plain"
     labels: tuple[Label, ...] = ()
     null: Null | None = None

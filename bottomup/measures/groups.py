@@ -73,24 +73,24 @@ def groups(
     """All groups with at least one member.
 
     occurrences: in the order of the text, with columns `rank` and `input_id`; special tokens are in
-    no bin of ranks. annotations: the same rows, with columns `last_subword` and, if known, `tag`;
-    without `tag` there are no groups by part of speech. ranks_of_words: whether `rank` and
-    `input_id` describe the word that the sub-word is part of.
+    no bin of ranks. annotations: the same rows, with columns `first_subword`, `last_subword`,
+    `stands_for_word` and, if known, `tag`; without `tag` there are no groups by part of speech.
+    ranks_of_words: whether `rank` and `input_id` describe the word that the sub-word is part of.
     """
     rank = occurrences["rank"].to_numpy()
     ranked = (occurrences["input_id"] >= N_SPECIAL).to_numpy()
-    last = annotations["last_subword"].to_numpy()
-    sub_words = np.arange(len(rank))
-    words = np.cumsum(last) - last
+    names = "first_subword", "last_subword", "stands_for_word"
+    first, last, stands = (annotations[name].to_numpy() for name in names)
+    sub_words, words = np.arange(len(rank)), np.cumsum(first) - 1
     by_rank = {name: ranked & (low < rank) & (rank <= high) for name, (low, high) in RANKS.items()}
     tags = annotations["tag"] if "tag" in annotations else pd.Series(index=annotations.index)
     by_tag = {name: tags.isin(some).to_numpy() for name, some in TAGS.items()}
-    of_tags = [(name, rows, rows & last, words) for name, rows in by_tag.items()]
+    of_tags = [(name, rows, rows & stands, words) for name, rows in by_tag.items()]
     if ranks_of_words:
-        of_ranks = [(name, rows, rows & last, words) for name, rows in by_rank.items()]
+        of_ranks = [(name, rows, rows & stands, words) for name, rows in by_rank.items()]
     else:
         of_ranks = [(name, rows, rows, sub_words) for name, rows in by_rank.items()]
-    whole = last & np.roll(last, 1)
+    whole = first & last
     return [
         Group(grouping, name, members, representatives, representatives & whole, units)
         for grouping, of_grouping in (("frequency_rank", of_ranks), ("pos", of_tags))

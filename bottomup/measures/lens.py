@@ -280,7 +280,8 @@ def of_tokens(
     every = [(*ALL, np.full(len(predictions.token), True))]
     if known is None or predictions.place is None:
         return every
-    tokens = known.iloc[predictions.place].assign(input_id=predictions.token, last_subword=True)
+    whole = dict.fromkeys(("first_subword", "last_subword", "stands_for_word"), True)
+    tokens = known.iloc[predictions.place].assign(input_id=predictions.token, **whole)
     return every + [(g.grouping, g.name, g.members) for g in groups(tokens, tokens)]
 
 

@@ -87,10 +87,10 @@ def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: in
 def within_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
     """A group of `n_each` occurrences for each of the `n_tokens` most frequent tokens.
 
-    As `among_tokens`; occurrences also has last_subword and the columns in `CONTEXT`. Only tokens
-    that end their word are drawn, since they stand for it.
+    As `among_tokens`; occurrences also has stands_for_word and the columns in `CONTEXT`. Only
+    tokens that stand for their word are drawn.
     """
-    kept = occurrences["last_subword"].to_numpy()
+    kept = occurrences["stands_for_word"].to_numpy()
     return _within(occurrences, kept, "tokens", CONTEXT, n_tokens, n_each, seed)
 
 
@@ -101,12 +101,12 @@ def within_ambiguous_tokens(
 
     If a token nearly always has one category, its neighbors share it in any view.
     """
-    last = occurrences["last_subword"].to_numpy()
-    counts = occurrences[last].value_counts(["input_id", "ccg"])
+    stands = occurrences["stands_for_word"].to_numpy()
+    counts = occurrences[stands].value_counts(["input_id", "ccg"])
     pairs = (counts * (counts - 1)).groupby("input_id").sum()
     totals = counts.groupby("input_id").sum()
     same = pairs / (totals * (totals - 1))
-    kept = last & occurrences["input_id"].isin(same.index[same < AMBIGUOUS]).to_numpy()
+    kept = stands & occurrences["input_id"].isin(same.index[same < AMBIGUOUS]).to_numpy()
     return _within(occurrences, kept, "ambiguous tokens", CCG, n_tokens, n_each, seed)
 
 

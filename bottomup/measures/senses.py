@@ -56,8 +56,8 @@ def words(
 ) -> list[Word]:
     """The words of open classes that have two senses or more.
 
-    occurrences: columns sentence, word, last_subword, tag, left_id, right_id, block; the last
-    sub-word stands for its word. translations: as `corpus.alignment.translations` has them.
+    occurrences: columns sentence, word, stands_for_word, tag, left_id, right_id, block.
+    translations: as `corpus.alignment.translations` has them.
 
     A sense counts if, without any one block, `k` or more of the word's occurrences have it, so that
     all `k` neighbors can. At most `most` occurrences of each sense are drawn.
@@ -87,7 +87,7 @@ def aligned(occurrences: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFra
     """The occurrences that stand for aligned words of open classes, by their row, with form and
     translation in lower case, and class."""
     classes = occurrences["tag"].map({t: name for t, name in OPEN.items() if t not in CLOSED})
-    kept = (occurrences["last_subword"] & classes.notna()).to_numpy()
+    kept = (occurrences["stands_for_word"] & classes.notna()).to_numpy()
     some = occurrences[kept].assign(**{"class": classes[kept], "row": np.flatnonzero(kept)})
     joined = some.merge(translations, on=["sentence", "word"]).set_index("row")
     lower = {name: joined[name].str.lower() for name in ("form", "translation")}

@@ -37,7 +37,7 @@ def words_of(
     subject: Subject, sentence: str, tokenizer: Path | None
 ) -> tuple[list[str], list[np.ndarray]]:
     """The words of a sentence that a subject sees, as they are written, and its representations of
-    them at each layer, `[n_words, d_model]`: those of their last sub-words.
+    them at each layer, `[n_words, d_model]`: those of the sub-words that stand for them.
 
     sentence: as from `corpus.cleaning.cleaned`.
     tokenizer: the one whose words they are; None for the subject's own.
@@ -48,9 +48,10 @@ def words_of(
     read = encode(subject.tokenizer, [sentence], [places], subject.max_length)
     ids = torch.from_numpy(np.asarray(read.tokens.ids, dtype=np.int64))[None]
     layers = subject.hidden_states(ids, lengths=torch.tensor([ids.shape[1]]))
-    seen = np.flatnonzero(read.last != NO_WORD)
+    stands = read.standing(subject.backward)
+    seen = np.flatnonzero(stands != NO_WORD)
     words = [text[start:end] for start, end in (places[number] for number in seen)]
-    return words, [states[0, read.last[seen]].float().numpy() for states in layers]
+    return words, [states[0, stands[seen]].float().numpy() for states in layers]
 
 
 def against_each_other(

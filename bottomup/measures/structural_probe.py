@@ -33,12 +33,11 @@ from torch.optim import LBFGS
 
 from bottomup.core.device import device as best_device
 from bottomup.core.seeds import generator
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import COSINE, UNIT, WITHOUT
 from bottomup.subjects.batches import states
-from bottomup.subjects.words import held_out
+from bottomup.subjects.words import held_out, stands_for_word
 from bottomup.views.values import require_finite, standardized
 
 if TYPE_CHECKING:
@@ -115,7 +114,8 @@ def read(
     are left out; the rest as in `drawn`.
     """
     text, parts = read_of(seen, annotation, blocks, n, seed)
-    views = states(seen.subject, text, last_subwords(text), seen.batch_tokens, best_device())
+    stands = stands_for_word(text, seen.subject.backward)
+    views = states(seen.subject, text, stands, seen.batch_tokens, best_device())
     return views, parts
 
 
@@ -138,18 +138,9 @@ def read_whole(text: TokenFile, annotation: pd.DataFrame, sentences: np.ndarray)
 
     text: the sentences as it reads them. sentences: their numbers in the annotation.
     """
-    of_ends = np.repeat(np.arange(len(text)), text.lengths)[last_subwords(text)]
+    of_ends = np.repeat(np.arange(len(text)), text.lengths)[stands_for_word(text, False)]
     words = np.bincount(annotation["sentence"], minlength=sentences.max(initial=0) + 1)
     return np.bincount(of_ends, minlength=len(text)) == words[sentences]
-
-
-def last_subwords(text: TokenFile) -> np.ndarray:
-    """Which tokens end a word, bool `[n_tokens]`."""
-    words = np.asarray(text.words)
-    ends = words != NO_WORD
-    ends[:-1] &= words[1:] != words[:-1]
-    ends[text.offsets[1:] - 1] = words[text.offsets[1:] - 1] != NO_WORD
-    return ends
 
 
 def trees(

@@ -34,9 +34,9 @@ from bottomup.measures.jackknife import UNIT
 from bottomup.measures.null import Permutations, calibrated
 from bottomup.measures.probes import given
 from bottomup.measures.similarity import LEAST_DEBIASED, debiased_cka
-from bottomup.measures.structural_probe import last_subwords
 from bottomup.subjects.batches import side_by_side, states
 from bottomup.subjects.subject import Subject
+from bottomup.subjects.words import stands_for_word
 from bottomup.views.values import mean_and_deviation
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ def batches(
     subject: Subject, text: TokenFile, task: Task, device: torch.device | str
 ) -> list[list[Batch]]:
     """The batches of each part: to train, for development, to test."""
-    ends = last_subwords(text)
+    ends = stands_for_word(text, subject.backward)
     word, of_token = np.cumsum(ends) - 1, np.repeat(np.arange(len(text)), text.lengths)
     of_sentences = np.zeros(len(text), dtype=int)
     of_sentences[of_token[ends]] = task.parts[task.words]
@@ -272,7 +272,7 @@ def transfer(
 
     The subject is left as it was.
     """
-    of_words, of_other = last_subwords(text), last_subwords(other)
+    of_words, of_other = (stands_for_word(each, subject.backward) for each in (text, other))
     views = states(subject, text, of_words, batch_tokens, device)
     before = states(subject, other, of_other, batch_tokens, device)
     blocks = np.repeat(blocks, other.lengths)[of_other]

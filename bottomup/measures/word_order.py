@@ -2,8 +2,8 @@
 
 A model reads sentences, then the same words in another order: shuffled, in the whole sentence or in
 windows of a few words (as in Sinha et al. 2021, arXiv 2104.06644); with one word moved to another
-place; or without the first half, so that little is left before a word. Words keep their sub-words
-together, and what stands around a text keeps its place.
+place; or without the half that a model reads first, so that it has read little before a word.
+Words keep their sub-words together, and what stands around a text keeps its place.
 
 How far a layer follows is the squared distance of a token's representation from that in the true
 sentence, as a share of its distance from other occurrences of the same token: 0 if nothing
@@ -31,7 +31,7 @@ from bottomup.subjects.batches import states
 
 LEAST = 5  # words of a sentence
 ALL, ITSELF, BEFORE, BETWEEN, AFTER, NOT_ASKED = "all", "itself", "before", "between", "after", ""
-CONTEXT = ["0", "1", "2", "4", "8"]  # words that are left before one
+CONTEXT = ["0", "1", "2", "4", "8"]  # words that are read before one
 PARTS = [ALL, ITSELF, BEFORE, BETWEEN, AFTER, *CONTEXT]
 CUT = "cut"
 DISTANCE, LOSS = "distance", "loss_nats"
@@ -58,11 +58,12 @@ def moved(n: int, random: np.random.Generator) -> Order:
     return order, np.select(where, [ITSELF, BEFORE, AFTER], BETWEEN)
 
 
-def cut(n: int, random: np.random.Generator) -> Order:
-    """The first half of the words goes; the parts are how many are left before a word."""
-    order = np.arange(n // 2, n)
-    context = np.arange(len(order)).astype(str)
-    return order, np.where(np.isin(context, CONTEXT), context, NOT_ASKED)
+def cut(n: int, random: np.random.Generator, backward: bool = False) -> Order:
+    """The half of the words that is read first goes; the parts are how many of the others a model
+    reads before a word."""
+    order, context = np.arange(n // 2, n), np.arange(n - n // 2).astype(str)
+    parts = np.where(np.isin(context, CONTEXT), context, NOT_ASKED)
+    return (order - n // 2, parts[::-1]) if backward else (order, parts)
 
 
 ORDERS: dict[str, Callable[[int, np.random.Generator], Order]] = {
@@ -189,7 +190,7 @@ def word_order(
     share of that from other occurrences; or `loss_nats`, by how much the mean loss of a prediction
     is above that in true sentences, not of `cut`, where fewer are asked for. part: `all`; of
     `moved`, the word `itself`, and words `before`, `between` and `after` its two places; of `cut`,
-    how many words are left before it. n: tokens, or predictions.
+    how many words are read before it. n: tokens, or predictions.
     """
     kept = ~text.special
     types = np.unique(text.ids[kept], return_inverse=True)[1]
@@ -197,7 +198,8 @@ def word_order(
     row, block_of = np.cumsum(kept) - 1, np.repeat(blocks, text.lengths)[kept]
     apart = np.stack([apart_without(view, types, block_of, count) for view in true], axis=-1)
     usual = losses(text) if losses else None
-    for name, arrange in ORDERS.items():
+    orders = ORDERS | {CUT: partial(cut, backward=subject.backward)}
+    for name, arrange in orders.items():
         changed = rearranged(text, arrange, generator(seed, "word order", name))
         asked = ~changed.text.special
         original, parts = row[changed.tokens[asked]], changed.parts[asked]

@@ -189,6 +189,7 @@ class Slices:
             values["options"] = about.options(self, wildcards)
         if about.sees == "views":
             values["unit"] = self.study.occurrences.unit
+            values["backward"] = self._backward(wildcards)
         if about.null:
             values["null"] = self.study.measures.chance
         if about.part == "reading":
@@ -394,6 +395,11 @@ class Slices:
     def _seen(self, objective: str) -> Objective:
         """As which objective a run is looked at."""
         return self.study.objective_options(names.whole(objective)).seen
+
+    def _backward(self, wildcards) -> bool:
+        """Whether the one run that a part is about reads from the end."""
+        name = names.whole(getattr(wildcards, "objective", ""))
+        return name in self.study.objectives and self.study.objective_options(name).backward
 
     def _trunk(self, objective: str) -> list[str]:
         """The module of a trunk, chosen by name."""

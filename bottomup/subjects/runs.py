@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -98,7 +99,7 @@ class Run(OfOurs):
     @property
     def _of_layers(self) -> list[int]:
         config = self.model.config
-        return sum((config.kept_heads or {"encoder": [config.heads]}).values(), [])
+        return [*chain(*(config.kept_heads or {"encoder": [config.heads]}).values())]
 
     def _why_no_heads(self) -> str:
         of_layers = ", ".join(map(str, self._of_layers))

@@ -54,6 +54,10 @@ class Words:
     unaligned: dict[str, int]
     cut: np.ndarray
 
+    def standing(self, backward: bool) -> np.ndarray:
+        """The place of the sub-word that stands for each word, see `stands_for_word`."""
+        return self.first if backward else self.last
+
     def not_read(self) -> Iterator[dict]:
         """Rows of a table: unit, reason, n and total. n counts words not aligned for each reason,
         or sentences cut off, out of total."""
@@ -164,15 +168,28 @@ def of_subwords(tokens: TokenFile, table: pd.DataFrame) -> pd.DataFrame:
     """The rows of a table of words, one for each sub-word of an aligned word.
 
     tokens: those of `Words`. table: all words of its sentences, in order. `position` becomes that
-    of the sub-word; `last_subword` says whether it ends its word.
+    of the sub-word; `first_subword` and `last_subword` say whether it begins and ends its word.
     """
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     starts = np.searchsorted(table["text"], np.arange(len(tokens)))
     part = np.asarray(tokens.words) != NO_WORD
     rows = (starts[sentences] + tokens.words)[part]
     position = (np.arange(len(sentences)) - tokens.offsets[sentences])[part]
-    last = np.append(rows[1:] != rows[:-1], True)
-    return table.iloc[rows].reset_index(drop=True).assign(position=position, last_subword=last)
+    edges = np.concatenate([[True], rows[1:] != rows[:-1], [True]])
+    own = {"position": position, "first_subword": edges[:-1], "last_subword": edges[1:]}
+    return table.iloc[rows].reset_index(drop=True).assign(**own)
+
+
+def stands_for_word(tokens: TokenFile, backward: bool) -> np.ndarray:
+    """Which tokens stand for a word, bool `[n_tokens]`: those at which a model has read all of it.
+
+    That is the last sub-word, and the first for a model that reads from the end (`backward`).
+    """
+    words = np.asarray(tokens.words)
+    sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    apart = (words[1:] != words[:-1]) | (sentences[1:] != sentences[:-1])
+    edges = np.concatenate([[True], apart, [True]])
+    return (words != NO_WORD) & (edges[:-1] if backward else edges[1:])
 
 
 def types_of(tokens: TokenFile, words: TokenFile) -> np.ndarray:

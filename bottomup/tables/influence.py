@@ -62,6 +62,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.measures.groups import groups
     from bottomup.measures.influence import influence
     from bottomup.subjects.words import of_occurrences, of_subwords
+    from bottomup.views.annotations import standing
 
     occurrences = read_beside(seen.needed("occurrences"), seen.needed("annotations"), columns=READ)
     # Only words are aligned with the text as written.
@@ -70,6 +71,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         text, occurrences = words.tokens, of_subwords(words.tokens, occurrences)
     else:
         text = TokenFile.load(seen.needed("text").parent)
+    occurrences = standing(occurrences, seen.subject.backward)
     return influence(
         seen.subject,
         text,

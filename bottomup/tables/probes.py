@@ -68,9 +68,9 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
 
 
 def drawn(occurrences: pd.DataFrame, n: int, seed: int) -> np.ndarray:
-    """The rows that end words, in sentences drawn without replacement until there are `n`,
+    """The rows that stand for words, in sentences drawn without replacement until there are `n`,
     sorted."""
-    ends = np.flatnonzero(occurrences["last_subword"])
+    ends = np.flatnonzero(occurrences["stands_for_word"])
     sentences, place = np.unique(occurrences["sentence"].to_numpy()[ends], return_inverse=True)
     order = generator(seed, "probes").permutation(len(sentences))
     sizes = np.cumsum(np.bincount(place)[order])

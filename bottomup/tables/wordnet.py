@@ -102,8 +102,9 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     places = [[place] for place in zip(table["start"], table["end"], strict=True)]
     read = encode(subject.tokenizer, table["text"].tolist(), places, subject.max_length)
     table = table.assign(number=np.arange(len(table)))
-    some = wordnet.asked(table[read.last != NO_WORD], settings.seed)
+    stands = read.standing(subject.backward)
+    some = wordnet.asked(table[stands != NO_WORD], settings.seed)
     text = read.tokens.select(some["number"].to_numpy())
-    last = np.zeros(len(text.ids), dtype=bool)
-    last[text.offsets[:-1] + read.last[some["number"]]] = True
-    return wordnet.rows(states(subject, text, last, seen.batch_tokens, device()), some)
+    shown = np.zeros(len(text.ids), dtype=bool)
+    shown[text.offsets[:-1] + stands[some["number"]]] = True
+    return wordnet.rows(states(subject, text, shown, seen.batch_tokens, device()), some)

@@ -10,6 +10,7 @@ import pandas as pd
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_beside, read_table
 from bottomup.core.settings import Label, Measured, Null
+from bottomup.views.annotations import standing
 from bottomup.views.files import load
 
 
@@ -17,7 +18,8 @@ from bottomup.views.files import load
 class Seen:
     """What was seen of one run, or of two runs on the same occurrences.
 
-    occurrences: a row for each, with the columns of the annotation if the table reads it.
+    occurrences: a row for each, with the columns of the annotation if the table reads it, and
+        those of `annotations.standing`.
     views: `[layers + 1, n_occurrences, d_model]`, layer 0 first.
     others: the views of the second run.
     frequencies: of tokens, if the table reads them.
@@ -65,6 +67,8 @@ def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
     """
     beside = files["occurrences"] + files.get("annotations", [])
     occurrences, [views, *others] = _read(files["views"], beside, measured.unit)
+    if "last_subword" in occurrences:
+        occurrences = standing(occurrences, measured.backward)
     masked, frequencies, translations = None, None, None
     if paths := files.get("masked_views"):
         masked_occurrences, [masked_views] = _read(

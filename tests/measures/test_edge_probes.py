@@ -6,7 +6,7 @@ import pytest
 
 from bottomup.measures import edge_probes as probe
 from bottomup.measures import probes
-from bottomup.measures.structural_probe import last_subwords
+from bottomup.subjects.words import stands_for_word
 from tests.measures.test_structural_probe import annotated, of_a_run, random_heads, to_the_left
 
 COUNT = 6
@@ -234,7 +234,7 @@ def probed_files(corpus_files, tmp_path):
     """A run, and an annotation of the test split in which each word depends on the one before, and
     its last sub-word decides about tag and relation."""
     files, tokens, annotation = of_a_run(corpus_files, tmp_path, to_the_left)
-    is_even = tokens.ids[last_subwords(tokens)] % 2 == 0
+    is_even = tokens.ids[stands_for_word(tokens, False)] % 2 == 0
     annotation["tag"] = np.where(is_even, "VB", "NN")
     annotation["relation"] = np.where(is_even, "even", "odd")
     annotation.assign(text="w").to_parquet(files["annotation"])

@@ -13,6 +13,8 @@ def table(ranks, tags="", last=True, ids=N_SPECIAL):
     """Occurrences and their annotations."""
     occurrences = pd.DataFrame({"rank": ranks}).assign(input_id=ids)
     annotations = pd.DataFrame(index=occurrences.index).assign(tag=tags, last_subword=last)
+    first = annotations["last_subword"].shift(fill_value=True)
+    annotations = annotations.assign(first_subword=first, stands_for_word=last)
     return occurrences, annotations
 
 

@@ -23,7 +23,7 @@ def occurrences(**columns):
     same = ["position", "left_id", "right_id", "ccg", "ccg_left", "ccg_right"]
     table = pd.DataFrame({name: np.zeros(n, dtype=int) for name in ["input_id", *same]})
     table["input_id"] += N_SPECIAL
-    table["last_subword"] = True
+    table["stands_for_word"] = True
     table[given.columns] = given
     return table.assign(rank=table["input_id"])
 

@@ -87,7 +87,8 @@ def annotated(occurrences):
     """Words of two sub-words each, nouns and verbs by turns."""
     place = np.arange(len(occurrences))
     tags = np.where(place // 2 % 2, "VB", "NN")
-    return pd.DataFrame({"last_subword": place % 2 == 1, "tag": tags})
+    parts = {"first_subword": place % 2 == 0, "last_subword": place % 2 == 1}
+    return pd.DataFrame({**parts, "tag": tags})
 
 
 def test_mutual_information_of_each_layer_label_and_estimator(measure, run, caplog):
@@ -433,7 +434,7 @@ def influence_of(measure, tmp_path):
     table = plain(TokenFile.load(tmp_path), np.arange(n), ranks).table
     table.assign(block=table["text"] % 8).to_parquet(tmp_path / "occurrences.parquet")
     tags = np.where(table["input_id"] % 2, "NN", "VB")
-    annotations = pd.DataFrame({"tag": tags, "last_subword": True})
+    annotations = pd.DataFrame({"tag": tags, "first_subword": True, "last_subword": True})
     annotations.to_parquet(tmp_path / "annotations.parquet")
 
     def influence_of(family):

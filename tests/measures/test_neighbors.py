@@ -38,7 +38,7 @@ def text(n=3000, n_tokens=6, seed=0):
             "rank": rank,
             "left_id": left,
             "right_id": right,
-            "last_subword": generator.random(n) < 0.8,
+            "stands_for_word": generator.random(n) < 0.8,
             "ccg": np.array(["N", "N/N", "S\\NP"])[left % 3],
             "ccg_left": np.array(["", "NP"])[left % 2],
             "ccg_right": np.array(["N", ""])[right % 2],
@@ -153,7 +153,7 @@ def test_within_a_token_only_the_ends_of_words_are_drawn():
     sample = within_tokens(occurrences, 2, 50, seed=1)
     assert sample.rows.shape == (2, 50)
     rows = occurrences.iloc[sample.rows.ravel()]
-    assert rows["last_subword"].all()
+    assert rows["stands_for_word"].all()
     assert rows["rank"].tolist() == [1] * 50 + [2] * 50
 
 
@@ -163,8 +163,8 @@ def test_ccg_is_compared_where_two_occurrences_differ_more_often_than_not():
     # 20 * 19 pairs agree, 0.479; of 15 of them, 0.553.
     for rank, same in [(1, 15), (2, 14)]:
         rows = np.flatnonzero(occurrences["rank"] == rank)
-        occurrences.loc[rows[20:], "last_subword"] = False
-        occurrences.loc[rows[:20], "last_subword"] = True
+        occurrences.loc[rows[20:], "stands_for_word"] = False
+        occurrences.loc[rows[:20], "stands_for_word"] = True
         occurrences.loc[rows[:20], "ccg"] = ["N"] * same + [f"N/{i}" for i in range(20 - same)]
     sample = within_ambiguous_tokens(occurrences, 3, 20, seed=1)
     assert occurrences["rank"].to_numpy()[sample.rows[:, 0]].tolist() == [2, 3, 4]
@@ -234,7 +234,7 @@ def test_neighbors_are_compared_by_their_own_columns():
     occurrences = text(6).assign(
         input_id=[5, 5, 5, 6, 6, 6],
         rank=[1, 1, 1, 2, 2, 2],
-        last_subword=True,
+        stands_for_word=True,
         position=[3, 7, 2, 0, 9, 4],
         left_id=[4, 4, 4, 4, 5, 5],
         right_id=[4, 5, 5, 7, 8, 9],
@@ -369,6 +369,7 @@ def test_intervals_cover_the_mean_of_many_texts_as_often_as_they_say():
 def files(tmp_path):
     """Occurrences, annotations and views: one that shows the token, and one that shows nothing."""
     occurrences = text()
+    occurrences = occurrences.rename(columns={"stands_for_word": "last_subword"})
     annotations = ["last_subword", "ccg", "ccg_left", "ccg_right", "ccg_source"]
     occurrences[annotations].to_parquet(tmp_path / "annotations.parquet")
     occurrences.drop(columns=annotations).to_parquet(tmp_path / "occurrences.parquet")

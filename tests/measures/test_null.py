@@ -261,7 +261,7 @@ def test_a_family_is_the_layers_of_one_measure():
     occurrences = pd.DataFrame(
         {
             **{"input_id": tokens, "rank": tokens, "block": np.arange(n) % 5},
-            **{"last_subword": True, "position": draw.integers(20, size=n)},
+            **{"stands_for_word": True, "position": draw.integers(20, size=n)},
             **{"left_id": draw.integers(3, size=n), "right_id": draw.integers(3, size=n)},
         }
     )

@@ -114,7 +114,7 @@ def test_a_view_of_the_label_alone_is_selective():
 def test_words_are_seen_through_their_ends_in_whole_sentences_drawn_by_the_seed():
     """Thirty sentences of three words with two sub-words each."""
     place = np.arange(180)
-    occurrences = pd.DataFrame({"last_subword": place % 2 == 1, "sentence": place // 6})
+    occurrences = pd.DataFrame({"stands_for_word": place % 2 == 1, "sentence": place // 6})
     drawn = [of_table.drawn(occurrences, 20, seed) for seed in (1, 1, 2)]
     assert np.array_equal(drawn[0], drawn[1]) and not np.array_equal(drawn[0], drawn[2])
     for rows in drawn:

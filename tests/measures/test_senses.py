@@ -237,7 +237,7 @@ def text(n_blocks: int = 4) -> tuple[pd.DataFrame, pd.DataFrame]:
             for last in [False, True] if form == "line" else [True]:
                 rows.append((sentence, place, last, tag, place, place + 2, block))
             translated.append((sentence, place, form, translation))
-    occurrences = ["sentence", "word", "last_subword", "tag", "left_id", "right_id", "block"]
+    occurrences = ["sentence", "word", "stands_for_word", "tag", "left_id", "right_id", "block"]
     return (
         pd.DataFrame(rows, columns=occurrences),
         pd.DataFrame(translated, columns=["sentence", "word", "form", "translation"]),
@@ -248,7 +248,7 @@ def test_words_are_of_open_classes_with_two_senses_in_several_blocks():
     occurrences, translations = text()
     [line] = words(occurrences, translations, 3, 100, 1)
     # Its last sub-word stands for it.
-    assert sorted(line.rows) == np.flatnonzero(occurrences["last_subword"])[::4].tolist()
+    assert sorted(line.rows) == np.flatnonzero(occurrences["stands_for_word"])[::4].tolist()
     assert sorted(line.senses) == [0] * 8 + [1] * 8
     drawn = occurrences.iloc[line.rows]
     assert (line.blocks == drawn["block"]).all() and (line.right == 2).all()
@@ -300,6 +300,7 @@ def test_the_program_tells_a_layer_with_senses_from_one_without(measure, tmp_pat
         name: tmp_path / f"{name}.parquet"
         for name in ("occurrences", "annotations", "translations")
     }
+    table = table.rename(columns={"stands_for_word": "last_subword"})
     split = ["word", "last_subword", "tag"]
     table.drop(columns=split).to_parquet(files["occurrences"])
     table[split].to_parquet(files["annotations"])

@@ -16,7 +16,7 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import structural_probe as probe
 from bottomup.subjects.batches import states
 from bottomup.subjects.seen import Seen
-from bottomup.subjects.words import held_out
+from bottomup.subjects.words import held_out, stands_for_word
 from tests import tiny
 from tests.subjects import families
 
@@ -348,11 +348,29 @@ def test_sentences_are_drawn_from_other_documents_with_one_root_and_a_fitting_le
     assert {*probe.drawn(annotation, blocks, 100, seed=2)[0]} != {*train}
 
 
-def test_the_last_subword_of_each_word_and_sentences_of_which_a_word_is_missing():
+@pytest.mark.parametrize("objective", ["lm", "lm_backward"])
+def test_what_stands_for_a_word_has_read_all_of_it(objective):
+    subject = subjects.runs.Run(tiny.drawn(objective, vocab=20), None)
+
+    def of_second_word(*word):
+        ids = np.array([5, 6, *word, 9, 10, 1], dtype=np.int32)
+        words = np.array([0, 0, 1, 1, 2, 2, NO_WORD], dtype=np.int32)
+        text = TokenFile(ids, words, np.array([0, 7]))
+        stands = stands_for_word(text, subject.backward)
+        return states(subject, text, stands, 100, "cpu")[-1][1]
+
+    usual = of_second_word(7, 8)
+    assert not np.allclose(of_second_word(11, 8), usual)
+    assert not np.allclose(of_second_word(7, 11), usual)
+
+
+def test_the_subword_that_stands_for_each_word_and_sentences_of_which_a_word_is_missing():
     words = np.array([NO_WORD, 0, 0, 1, NO_WORD, 0, 2, 2, 0, 0, NO_WORD], dtype=np.int32)
     tokens = TokenFile(words, words, np.array([0, 5, 8, 9, 11]))
     ends = [False, False, True, True, False, True, False, True, True, True, False]
-    np.testing.assert_array_equal(probe.last_subwords(tokens), ends)
+    np.testing.assert_array_equal(stands_for_word(tokens, False), ends)
+    begins = [False, True, False, True, False, True, True, False, True, True, False]
+    np.testing.assert_array_equal(stands_for_word(tokens, True), begins)
     annotation = pd.DataFrame({"sentence": np.repeat([3, 5, 6, 7], [2, 3, 1, 1])})
     whole = probe.read_whole(tokens, annotation, np.array([3, 5, 7, 6]))
     assert whole.tolist() == [True, False, True, True]
@@ -389,7 +407,7 @@ def run_files(corpus_files, tmp_path):
 
 def test_states_of_words_do_not_depend_on_the_sentences_beside_them(run_files):
     subject, text = subjects.load(run_files["model"]), TokenFile.load(run_files["text"])
-    ends = probe.last_subwords(text)
+    ends = stands_for_word(text, False)
     found = states(subject, text, ends, 40, "cpu")
     assert found.shape == (3, ends.sum(), tiny.SHAPE["d_model"]) and not ends.all()
     row = 0

@@ -12,9 +12,9 @@ from bottomup.corpus.specials import EOS
 from bottomup.measures import transfer as module
 from bottomup.measures.null import Permutations
 from bottomup.measures.similarity import debiased_cka, similarity
-from bottomup.measures.structural_probe import last_subwords
 from bottomup.subjects.batches import states
 from bottomup.subjects.runs import Run
+from bottomup.subjects.words import stands_for_word
 from bottomup.training.run import save
 from tests import tiny
 from tests.measures.test_structural_probe import annotated, of_a_run, to_the_left
@@ -177,7 +177,7 @@ def test_development_examples_choose_rate_and_pass():
     task, parts = parts_of(subject, words_in(text)["input_id"] % 2, text)
     weights = [*subject.encoder.parameters()]
     start = module.copies(weights)
-    rows = states(subject, text, last_subwords(text), 300, "cpu")[-1]
+    rows = states(subject, text, stands_for_word(text, False), 300, "cpu")[-1]
 
     def top(batch):
         words = subject.differentiable_states(batch.ids, batch.lengths)[-1][batch.ends]
@@ -226,7 +226,7 @@ def task_files(corpus_files, tmp_path, monkeypatch):
     its tag and the source of its sentence about nothing."""
     monkeypatch.setattr(module, "NEEDED", 10)
     files, tokens, annotation = of_a_run(corpus_files, tmp_path, to_the_left)
-    tags = np.where(tokens.ids[last_subwords(tokens)] % 2 == 0, "VB", "NN")
+    tags = np.where(tokens.ids[stands_for_word(tokens, False)] % 2 == 0, "VB", "NN")
     annotation.assign(text="w", tag=tags, relation="one").to_parquet(files["annotation"])
     pairs = pd.read_parquet(corpus_files.text("test"))
     pairs.assign(origin="help").to_parquet(tmp_path / "test.parquet")

@@ -43,7 +43,7 @@ def text_of(n_sentences, n_words=9, seed=0, types=5):
 class Made:
     """A subject of made-up layers: a function of ids, padded, and of lengths for each."""
 
-    d_model, padding, max_length = D, 0, None
+    d_model, padding, max_length, backward = D, 0, None, False
 
     def __init__(self, *layers):
         self.made, self.layers = layers, len(layers) - 1
@@ -125,6 +125,19 @@ def test_what_is_before_a_moved_word_stays_for_a_model_that_reads_from_left_to_r
         assert (found["before"] == 0).all() == causal
         assert (found["after"].drop(0) > 0).all() and found["after", 0] == 0
         assert (found["itself"] > 0).all()
+
+
+def test_a_model_that_reads_from_the_end_loses_the_half_that_it_reads_first():
+    text = text_of(30)
+    for objective in ("lm", "lm_backward"):
+        subject = subjects.runs.Run(tiny.drawn(objective, vocab=30), None)
+        found = measured(subject, text)["value"].xs("distance", level="quantity").sort_index()
+        cut = found["cut"].drop(0, level="layer")
+        assert {*cut.index.get_level_values("part")} == {"0", "1", "2", "4"} and (cut > 0).all()
+        stays = "before" if objective == "lm" else "after"
+        assert (found["moved", stays] == 0).all()
+    order_of, parts = order.cut(9, None, backward=True)
+    assert order_of.tolist() == [0, 1, 2, 3, 4] and [*parts] == ["4", "", "2", "1", "0"]
 
 
 def test_distances_from_others_of_a_type_are_means_over_all_of_them():

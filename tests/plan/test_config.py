@@ -1566,6 +1566,10 @@ def test_objectives_are_in_the_tables_that_can_ask_them():
     for name, labels in (("lm", ["input", "output"]), ("lm_backward", ["input"])):
         assert [of["label"] for of in subjects.labels(name, "plain")] == labels
     assert subjects.initial("lm_backward") == "untrained_backward"
+    for name in ("lm", "lm_backward", "untrained_backward"):
+        run = SimpleNamespace(objective=name, seed="1", reading="plain")
+        slices = Slices(subjects.study)
+        assert slices.measure("change", run)["backward"] == name.endswith("backward")
     assert subjects.sides("tlm") == subjects.sides("mt") == ["source", "target"]
     assert subjects.sides("denoising") == ["source"]
     assert [name for name in others if subjects.translates(name)] == ["mt"]

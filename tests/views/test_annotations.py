@@ -6,7 +6,7 @@ from pandas.testing import assert_frame_equal
 from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
-from bottomup.views.annotations import annotations
+from bottomup.views.annotations import annotations, standing
 from bottomup.views.occurrences import plain
 
 # Words of two sub-words: the second of sentence 0, the first and the last of sentence 2.
@@ -50,10 +50,13 @@ def test_sub_words_have_the_annotation_of_their_word():
     assert set(found["ccg_source"]) == {"derived"}
 
 
-def test_the_last_sub_word_of_each_word_is_marked():
-    found = annotated([0, 1, 2])["last_subword"]
-    assert np.flatnonzero(~found).tolist() == [1, 4, 7]
-    assert found.sum() == len(ANNOTATION)
+def test_the_first_and_the_last_sub_word_of_each_word_are_marked():
+    found = annotated([0, 1, 2])
+    assert np.flatnonzero(~found["last_subword"]).tolist() == [1, 4, 7]
+    assert np.flatnonzero(~found["first_subword"]).tolist() == [2, 5, 8]
+    assert found["last_subword"].sum() == found["first_subword"].sum() == len(ANNOTATION)
+    for backward, name in ((False, "last_subword"), (True, "first_subword")):
+        assert standing(found, backward)["stands_for_word"].equals(found[name])
 
 
 def test_sentences_of_the_split_that_were_drawn():
@@ -66,7 +69,7 @@ def test_sentences_of_the_split_that_were_drawn():
 
 def test_what_is_not_known_of_words_has_no_column():
     found = annotated([0, 2])
-    of_words = ["word", "last_subword"]
+    of_words = ["word", "first_subword", "last_subword"]
     assert_frame_equal(annotated([0, 2], None), found[of_words])
     some = annotated([0, 2], WITHOUT_CATEGORIES)
     assert_frame_equal(some, found[[*of_words, "tag", "relation"]])
@@ -101,5 +104,6 @@ def test_program(run_script, tmp_path):
     found = pd.read_parquet(tmp_path / "annotations.parquet")
     assert_frame_equal(found, annotated([0, 2]).assign(ccg_right=""))
     assert list(found.columns) == [
-        *("word", "last_subword", "tag", "relation", "ccg", "ccg_left", "ccg_right", "ccg_source")
+        *("word", "first_subword", "last_subword", "tag", "relation"),
+        *("ccg", "ccg_left", "ccg_right", "ccg_source"),
     ]
