@@ -12,6 +12,7 @@ beside the translation stand the next token, as a label of the same neighbors; a
 among neighbors with other tokens on both sides.
 """
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ import pandas as pd
 import torch
 
 from bottomup.core.seeds import generator
+from bottomup.corpus.specials import SPECIALS, UNK
 from bottomup.measures import jackknife
 from bottomup.measures.groups import TAGS
 from bottomup.measures.jackknife import AT_MOST_ONE
@@ -31,6 +33,7 @@ CLOSED = {"MD", "AUX"}  # a class of few verbs, whose translation tells the numb
 # Two translations are forms of one another if they have so many letters in a row in common, or if
 # one of at least so many is part of the other.
 IN_COMMON, LEAST = 4, 3
+TWICE = ("CJK", "HIRAGANA", "KATAKANA")
 NEEDED = 5  # words; with fewer there is no value
 PROPERTIES = ("translation", "right_token", "translation_apart")
 
@@ -90,6 +93,8 @@ def aligned(occurrences: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFra
     kept = (occurrences["stands_for_word"] & classes.notna()).to_numpy()
     some = occurrences[kept].assign(**{"class": classes[kept], "row": np.flatnonzero(kept)})
     joined = some.merge(translations, on=["sentence", "word"]).set_index("row")
+    unread = [joined[name].str.contains(SPECIALS[UNK]) for name in ("form", "translation")]
+    joined = joined[~(unread[0] | unread[1])]  # characters that the tokenizer does not know
     lower = {name: joined[name].str.lower() for name in ("form", "translation")}
     return joined.assign(**lower)
 
@@ -114,8 +119,26 @@ def related(a: str, b: str) -> bool:
     >>> related("geöffnet", "öffnen"), related("linie", "zeile"), related("dateityp", "typ")
     (True, False, True)
     """
+    a, b = letters(a), letters(b)
     n = min(IN_COMMON, len(a), len(b))
     return n >= LEAST and any(a[i : i + n] in b for i in range(len(a) - n + 1))
+
+
+def letters(word: str) -> str:
+    """A word by letters: Korean syllables are taken apart, and each Chinese or Japanese character,
+    which says as much as two letters, stands twice.
+
+    >>> len(letters("파일")), letters("文件"), letters("é")
+    (5, '文文件件', 'é')
+    """
+    found = []
+    for character in word:
+        script = unicodedata.name(character, "").partition(" ")[0]
+        if script == "HANGUL":
+            found.append(unicodedata.normalize("NFD", character))
+        else:
+            found.append(character * (2 if script in TWICE else 1))
+    return "".join(found)
 
 
 def estimates(

@@ -63,12 +63,14 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.measures.influence import influence
     from bottomup.subjects.words import of_occurrences, of_subwords
     from bottomup.views.annotations import standing
+    from bottomup.views.occurrences import unknown_apart
 
     occurrences = read_beside(seen.needed("occurrences"), seen.needed("annotations"), columns=READ)
     # Only words are aligned with the text as written.
     if written := seen.paths("written"):
         words, _ = of_occurrences(seen.subject, occurrences, *written)
-        text, occurrences = words.tokens, of_subwords(words.tokens, occurrences)
+        text = words.tokens
+        occurrences = of_subwords(text, unknown_apart(occurrences))
     else:
         text = TokenFile.load(seen.needed("text").parent)
     occurrences = standing(occurrences, seen.subject.backward)

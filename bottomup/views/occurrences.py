@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.core.seeds import generator
-from bottomup.corpus.specials import EOS, MASK
+from bottomup.corpus.specials import EOS, MASK, UNK
 from bottomup.corpus.tokens import TokenFile
 from bottomup.objectives import Masking
 
@@ -117,3 +117,12 @@ def finished(table: pd.DataFrame, read: np.ndarray) -> pd.DataFrame:
     table = table.assign(input_id=read[table["index"]].astype(np.int32))
     columns = ["text", "sentence", "position", "input_id", "output_id", "kind"]
     return table[[*columns, "rank", "left_id", "right_id"]].reset_index(drop=True)
+
+
+def unknown_apart(words: pd.DataFrame) -> pd.DataFrame:
+    """A table of words in which no two are the same for being unknown: those that the training text
+    lacks share the id UNK, and get numbers of their own, below 0, in input_id, left_id and
+    right_id."""
+    own = -1 - np.arange(len(words))
+    columns = words.columns.intersection(["input_id", "left_id", "right_id"])
+    return words.assign(**{name: words[name].where(words[name] != UNK, own) for name in columns})

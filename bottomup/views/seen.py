@@ -12,6 +12,7 @@ from bottomup.core.files.tables import read_beside, read_table
 from bottomup.core.settings import Label, Measured, Null
 from bottomup.views.annotations import standing
 from bottomup.views.files import load
+from bottomup.views.occurrences import unknown_apart
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ def _read(
     paths: list[Path], tables: list[Path], unit: str
 ) -> tuple[pd.DataFrame, list[np.ndarray]]:
     occurrences = read_beside(*tables)
+    if unit == "word":
+        occurrences = unknown_apart(occurrences)
     return seen_by_all(occurrences, [load(path, len(occurrences), unit) for path in paths])
 
 

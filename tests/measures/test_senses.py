@@ -215,6 +215,13 @@ def test_forms_of_a_translation_are_one_sense():
     assert related("zeigt", "anzeigen") and related("befehlszeile", "zeile")
     assert related("typ", "dateityp") and not related("um", "umgebung")
     assert not related("linie", "zeile") and not related("是", "是的")
+    # A file with particles, a folder; a name is no file.
+    assert (
+        related("파일", "파일을")
+        and related("文件", "文件夹")
+        and related("ファイル", "ファイルを")
+    )
+    assert not related("文件", "文本") and not related("파일", "폴더")
     forms = ["öffnen"] * 3 + ["geöffnet"] * 2 + ["offen", "auf", "auf", "auf", "auf"]
     found = senses_of(pd.Series(forms))
     assert found == {"auf": "auf", "öffnen": "öffnen", "geöffnet": "öffnen", "offen": "offen"}

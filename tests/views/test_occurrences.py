@@ -5,7 +5,7 @@ import pytest
 from bottomup import objectives
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, UNK
 from bottomup.corpus.tokens import TokenFile
-from bottomup.views.occurrences import as_trained, plain, sample_sentences
+from bottomup.views.occurrences import as_trained, plain, sample_sentences, unknown_apart
 from tests.tiny import plausible, random_tokens, tokens_of
 
 HAND = tokens_of([[5, 6, 7], [8], [9, 5]])
@@ -267,3 +267,11 @@ def test_in_the_program_unknown_tokens_are_rarer_than_all(tmp_path, corpus_files
     )
     ranks = pd.read_parquet(tmp_path / "occurrences.parquet")["rank"]
     assert ranks[0] == pd.read_csv(corpus_files.frequencies)["rank"].size + 1 > ranks[1]
+
+
+def test_unknown_words_are_not_one_another():
+    words = pd.DataFrame({"input_id": [5, UNK, UNK, 5], "left_id": [EOS, 5, UNK, UNK]})
+    found = unknown_apart(words.assign(kind="plain"))
+    assert found["input_id"].tolist() == [5, -2, -3, 5]
+    assert found["left_id"].tolist() == [EOS, 5, -3, -4]
+    assert [*found] == [*words, "kind"]
