@@ -803,8 +803,8 @@ def mlm_forgets_places(tables: Tables) -> Parts:
     statistic="MLM, rank correlation of BERTScore with how alike the translations of two sentences "
     "are: top third of the layers less the larger of bottom and middle third",
     published=SHARE,
-    differs="Another: likeness of translations, where the paper has ratings of people. Wider: the "
-    "top third, the last layer included.",
+    differs="Another: likeness of translations, and ranks, where the paper correlates with ratings "
+    "of people themselves. Wider: the top third, the last layer included.",
     contradicted_if="lower layers tell it better",
     undecided_until=LONGER,
 )

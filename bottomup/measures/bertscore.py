@@ -1,7 +1,8 @@
 """How well a layer tells how alike two sentences are, by BERTScore (Zhang et al. 2020).
 
 BERTScore matches each token with the most similar one of the other sentence, by the cosine of their
-representations. How good a layer is for that is told by ratings of people, as its authors tell it:
+representations. How good a layer is for that is told by ratings of people, as its authors tell it
+(by Pearson's correlation; here by ranks, since the proxies below have no scale in common):
 
     rated        two sentences that people rated, if a study has such a file
 

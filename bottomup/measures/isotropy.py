@@ -148,6 +148,8 @@ def intra_sentence_similarity(view: np.ndarray, sentences: np.ndarray) -> float:
     """
     rows = checked(view, "isotropy", sentences=sentences).astype(np.float64)
     similarities = _intra_sentence(rows, _scales(rows), sentences)
+    if np.isnan(similarities).any():
+        raise zero("the sum over a sentence")
     return _defined(jackknife.ratio(similarities.sum(), len(similarities)), "a sentence")
 
 
@@ -257,9 +259,10 @@ def _measures(
     yield _row("anisotropy", False, baseline)
     in_sentence = _intra_sentence(rows, scales, sentences)
     _, first = np.unique(sentences, return_index=True)
+    known = ~np.isnan(in_sentence)
     sums, totals = (
         jackknife.sums(of_sentences, blocks[first], count)
-        for of_sentences in (in_sentence, np.ones(len(first)))
+        for of_sentences in (np.where(known, in_sentence, 0), known.astype(float))
     )
     for measure, values in (
         ("self_similarity", _self_similarity(rows, scales, words, blocks, count)),
@@ -337,10 +340,15 @@ def _between(units: np.ndarray, words: np.ndarray) -> float:
 def _intra_sentence(rows: np.ndarray, scales: np.ndarray, sentences: np.ndarray) -> np.ndarray:
     """The intra-sentence similarity of each sentence, in order of their numbers: `[n_sentences]`.
 
-    The cosines of unit vectors with a direction add up to the product of their sum with it.
+    The cosines of unit vectors with a direction add up to the product of their sum with it. NaN for
+    a sentence whose sum is 0 but for rounding, as that of the only one is once its mean is taken
+    off.
     """
     _, numbers, sizes = np.unique(sentences, return_inverse=True, return_counts=True)
-    directions = _units(_sums(rows, np.ones(len(rows)), numbers, len(sizes)))
+    sums = _sums(rows, np.ones(len(rows)), numbers, len(sizes))
+    lengths = np.bincount(numbers, np.linalg.norm(rows, axis=1))
+    sums[np.linalg.norm(sums, axis=1) <= jackknife.ROUNDING * lengths] = np.nan
+    directions = _units(sums)
     return (directions * _sums(rows, scales, numbers, len(sizes))).sum(1) / sizes
 
 
@@ -375,11 +383,15 @@ def _scales(rows: np.ndarray) -> np.ndarray:
     """What float64 rows have to be multiplied by to be of length 1, `[n]`."""
     lengths = np.sqrt(np.einsum("nd,nd->n", rows, rows))
     if not lengths.all():
-        raise UserError(
-            "a representation, or the sum over a sentence, is zero; cosines need a direction; "
-            "look for a run or layer that collapsed"
-        )
+        raise zero("a representation")
     return 1 / lengths
+
+
+def zero(what: str) -> UserError:
+    """The error for a vector without a direction."""
+    return UserError(
+        f"{what} is zero; cosines need a direction; look for a run or layer that collapsed"
+    )
 
 
 def _drawn(n_rows: int, n: int, seed: int) -> np.ndarray:

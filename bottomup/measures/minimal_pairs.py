@@ -30,7 +30,7 @@ def drawn(pairs: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:
     With one seed, a smaller draw is part of a larger one.
     """
     order = generator(seed, "minimal pairs").permutation(len(pairs))
-    place = pairs["set"].iloc[order].groupby(pairs["set"].iloc[order]).cumcount().sort_index()
+    place = pairs.iloc[order].groupby(["phenomenon", "set"]).cumcount().sort_index()
     return pairs.assign(block=place % N_BLOCKS)[place < most].reset_index(drop=True)
 
 

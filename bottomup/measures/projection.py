@@ -43,29 +43,38 @@ def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]
 
     Equal rows are one point, since the approximation (Barnes-Hut) fails if points coincide. Too few
     occurrences are no reason to end a study. With a warning, a perplexity that is too high for them
-    is lowered, or, if a view has less than `MIN_POINTS` different rows, there is no picture.
+    is lowered. A view with less than `MIN_POINTS` different rows, such as layer 0 of a model
+    without positions, is drawn as one point; if all views are such, there are no pictures.
     """
-    aligned: list[np.ndarray] = []
-    for view in views:
+    found: list[np.ndarray] = []
+    last, alike = None, []
+    for layer, view in enumerate(views):
         rows = in_float32(checked(view, "a picture"))
         points, index = np.unique(rows, axis=0, return_inverse=True)
         if len(points) < MIN_POINTS:
+            found.append(np.zeros((len(view), 2)))
+            alike.append(layer)
+            continue
+        if last is None and len(points) <= 3 * perplexity:
             log.warning(
-                "the %d occurrences of a picture have %d different representations; allowed: at "
-                "least %d; it is left out: name more frequent words in measures.projection",
-                *(len(view), len(points), MIN_POINTS),
-            )
-            return []
-        if not aligned and len(view) <= 3 * perplexity:
-            log.warning(
-                "%d occurrences for measures.projection.perplexity %g; allowed: more than three "
-                "times the perplexity, which is lowered: raise occurrences or name more frequent "
-                "words",
-                *(len(view), perplexity),
+                "%d different points for measures.projection.perplexity %g; allowed: more than "
+                "three times the perplexity, which is lowered: raise occurrences or name more "
+                "frequent words",
+                *(len(points), perplexity),
             )
         picture = standardize(project(points, perplexity)[index])
-        aligned.append(align(picture, aligned[-1]) if aligned else picture)
-    return aligned
+        last = picture if last is None else align(picture, last)
+        found.append(last)
+    if alike:
+        log.warning(
+            "the %d occurrences of a picture have less than %d different representations at layer "
+            "%s: %s",
+            *(len(view), MIN_POINTS, ", ".join(map(str, alike))),
+            "drawn there as one point"
+            if last is not None
+            else "it is left out: name more frequent words in measures.projection",
+        )
+    return [] if last is None else found
 
 
 def project(points: np.ndarray, perplexity: float) -> np.ndarray:

@@ -9,6 +9,8 @@ import pytest
 from bottomup.core.errors import UserError
 from bottomup.core.files.tables import write_estimates
 from bottomup.measures.isotropy import (
+    _intra_sentence,
+    _scales,
     anisotropy,
     intra_sentence_similarity,
     isotropy,
@@ -265,7 +267,19 @@ def test_views_without_an_answer_are_refused(text):
         self_similarity(view, np.arange(N))
     with pytest.raises(UserError, match="do not hold a word 5 times"):
         maximum_explainable_variance(view, np.arange(N) // 4)
-    with pytest.raises(UserError, match="the sum over a sentence, is zero"):
+    with pytest.raises(UserError, match="the sum over a sentence is zero"):
         intra_sentence_similarity(np.array([[1, 2], [-1, -2]]), np.array([0, 0]))
     with pytest.raises(UserError, match="same at all occurrences"):
         list(isotropy([np.full((N, D), 0.1)], words, sentences, blocks))
+
+
+def test_a_sentence_whose_sum_is_rounding_has_no_similarity():
+    """The only one, once its mean is taken off; of several, the others have theirs."""
+    view = np.random.default_rng(0).normal(size=(12, D))
+    words, one = np.arange(12) % 4, np.zeros(12, dtype=int)
+    table = pd.DataFrame(isotropy([view], words, one, one, n=100, seed=1))
+    table = table[table["measure"] == "intra_sentence_similarity"].set_index("version")["value"]
+    assert table.drop("raw").isna().all() and table["raw"].notna().all()
+    opposite = np.concatenate([view[:4], view[:2], -view[:2]])
+    found = _intra_sentence(opposite, _scales(opposite), np.repeat([0, 1], 4))
+    assert np.isnan(found[1]) and 0 < found[0] < 1

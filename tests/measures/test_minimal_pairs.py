@@ -47,6 +47,13 @@ def test_all_files_of_a_folder_are_read(tmp_path):
     ]
 
 
+def test_sets_of_one_name_in_two_phenomena_are_two():
+    both = pd.DataFrame({"phenomenon": np.repeat(["a", "b"], 50), "set": "easy", "good": "x"})
+    some = drawn(both, 30, 1)
+    assert some.groupby("phenomenon").size().tolist() == [30, 30]
+    assert some.groupby(["phenomenon", "block"]).size().between(1, 2).all()
+
+
 @pytest.mark.parametrize(
     ("line", "wrong"),
     [

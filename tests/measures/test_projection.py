@@ -88,9 +88,20 @@ def test_equal_representations_share_a_place_and_disturb_no_other():
 
 def test_few_different_representations_still_give_a_picture_and_fewer_a_line(caplog):
     view = np.repeat(np.random.default_rng(0).normal(size=(4, 5)), 10, axis=0)
-    assert np.isfinite(pictures([view], perplexity=10)).all() and not caplog.messages
+    assert np.isfinite(pictures([view], perplexity=1)).all() and not caplog.messages
     assert pictures([view[10:], view[:30]], perplexity=9) == []
-    assert "the 30 occurrences of a picture have 3 different representations" in caplog.text
+    said = (
+        "the 30 occurrences of a picture have less than 4 different representations at layer 0, 1"
+    )
+    assert f"{said}: it is left out" in caplog.text
+
+
+def test_a_layer_of_one_point_costs_no_other_its_picture(caplog):
+    """As layer 0 of a model without positions."""
+    view = np.random.default_rng(0).normal(size=(30, 5))
+    first, *others = pictures([np.ones((30, 5)), view, view], perplexity=5)
+    assert (first == 0).all() and all(map(np.array_equal, others, pictures([view] * 2, 5)))
+    assert "at layer 0: drawn there as one point" in caplog.text
 
 
 def test_the_same_views_give_the_same_bits():
@@ -128,7 +139,7 @@ def test_too_few_points_lower_the_perplexity_which_is_said_once(caplog):
     views = [np.random.default_rng(seed).normal(size=(31, 5)) for seed in range(3)]
     lowered = pictures([view[:30] for view in views], perplexity=20)
     [message] = caplog.messages
-    assert "30 occurrences for measures.projection.perplexity 20;" in message
+    assert "30 different points for measures.projection.perplexity 20;" in message
     caplog.clear()
     same = pictures([view[:30] for view in views], perplexity=29 / 3)
     assert all((a == b).all() for a, b in zip(lowered, same, strict=True))
@@ -283,7 +294,7 @@ def test_a_picture_of_too_few_occurrences_is_left_out_and_ends_no_study(measure,
     settings = PROJECTION | {"occurrences": 3}
     table = run(measure, files, "table.csv", masked=False, settings=settings)
     assert {*table["picture"]} == {"token"}  # of two words, with six points
-    assert caplog.text.count("3 different representations") == 2
+    assert caplog.text.count("less than 4 different representations") == 2
     text(9).to_parquet(files / "plain.parquet")
     pd.read_parquet(files / "annotations.parquet")[:9].to_parquet(files / "annotations.parquet")
     np.save(files / "plain.npy", np.load(files / "plain.npy")[:, :9])
