@@ -5,6 +5,7 @@ the English messages and one for their translations; and the strings (gettext's 
 of GNU MO Files"). Python's own reader drops English plurals and does not list the messages.
 """
 
+import gettext
 import html
 import re
 import struct
@@ -15,13 +16,15 @@ from bottomup.corpus import sentences
 # The order of bytes in numbers, by the first four bytes.
 _ORDERS = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
+_PLURAL = re.compile(rb"plural=([^;\n]+)")
 
 
 def messages(catalog: bytes) -> Iterator[tuple[str, str]]:
     """The English messages of a catalog with their translations, in its order.
 
-    Where a message has a plural, its singular comes with the first form of the translation, and
-    its plural with the last. Neither the header nor contexts are text.
+    Where a message has a plural, its singular comes with the form for 1 by the catalog's own rule,
+    and its plural with that for 100, which is not among the few. Neither the header nor contexts
+    are text.
 
     Raises ValueError if the catalog is damaged, or not in the encoding that it names (ASCII, if it
     names none).
@@ -33,16 +36,24 @@ def messages(catalog: bytes) -> Iterator[tuple[str, str]]:
         _, n, originals, translations = struct.unpack_from(f"{order}4I", catalog, 4)
         both = [_strings(catalog, order, table, n) for table in (originals, translations)]
         strings = dict(zip(*both, strict=True))
-        charset = _CHARSET.search(strings.pop(b"", b""))
+        header = strings.pop(b"", b"")
+        charset, (of_one, of_many) = _CHARSET.search(header), _forms(header)
         encoding = charset[1].decode() if charset else "ascii"
         for message, translation in strings.items():
             _, _, text = message.decode(encoding).rpartition("\4")
             numbers, forms = text.split("\0"), translation.decode(encoding).split("\0")
-            yield numbers[0], forms[0]
-            if len(numbers) > 1 and len(forms) > 1:
-                yield numbers[1], forms[-1]
-    except (struct.error, LookupError) as error:
+            yield numbers[0], forms[of_one] if of_one < len(forms) else forms[0]
+            if len(numbers) > 1 and of_one != of_many < len(forms):
+                yield numbers[1], forms[of_many]
+    except (struct.error, LookupError, ArithmeticError) as error:
         raise ValueError(str(error)) from error
+
+
+def _forms(header: bytes) -> tuple[int, int]:
+    """Which form of a translation is for 1, and which for 100; as in German if no rule is given."""
+    rule = _PLURAL.search(header)
+    number = gettext.c2py(rule[1].decode()) if rule else lambda n: int(n != 1)
+    return number(1), number(100)
 
 
 def _strings(catalog: bytes, order: str, table: int, n: int) -> list[bytes]:

@@ -44,6 +44,11 @@ def one_is_english(languages: tuple[str, ...]) -> tuple[str, ...]:
     return languages
 
 
+def name_of(language: str) -> str:
+    """A language as Debian calls it; zh is zh_CN there."""
+    return "zh_CN" if language == "zh" else language
+
+
 def packages(names: Sequence[str], folder: Path, otherwise: str) -> list[Path]:
     """The packages of these names, in order; missing ones are downloaded to the folder.
 

@@ -37,8 +37,9 @@ def spaced(language: str) -> bool:
 def marked(text: str, language: str) -> str:
     """The text with a mark before each word that follows another one without a space.
 
-    Punctuation stays with what is before it, as where words have spaces. What is Latin on both
-    sides, as in `file-name`, stays together. Text in a language with spaces stays as it is.
+    Punctuation stays with the word before it, or the one after it where there is none. What is
+    Latin on both sides, as in `file-name`, stays together. Text in a language with spaces stays as
+    it is.
 
     >>> marked("请单击“文件”菜单。", "zh").split(MARK)
     ['请', '单击“', '文件”', '菜单。']
@@ -46,12 +47,15 @@ def marked(text: str, language: str) -> str:
     if spaced(language):
         return text
     parts: list[str] = []
+    in_word = False  # since the last space or mark
     for part in WordBreaker(text, base(language)):
-        before = parts[-1][-1] if parts else " "
-        latin = all(c.isascii() or "LATIN" in unicodedata.name(c, "") for c in (before, part[0]))
-        if part[0].isalnum() and not before.isspace() and not latin:
-            parts.append(MARK)
+        begins = part[0].isalnum()
+        if begins and in_word:
+            ends = parts[-1][-1], part[0]
+            if not all(c.isascii() or "LATIN" in unicodedata.name(c, "") for c in ends):
+                parts.append(MARK)
         parts.append(part)
+        in_word = not part.isspace() and (in_word or begins)
     return "".join(parts)
 
 

@@ -3,12 +3,12 @@
 import re
 
 _QUOTES = "\"'«»„“”‘’‚()[]"
-_CLOSING = "」』）】》”’»\"'"
+_CLOSING = "」』）】》〉〕］｝”’»\"')]"
 # The end of a sentence, with closing quotation marks. A full stop and its like need white space
 # after them. Marks that end only sentences (`sure`) do not: those of Chinese and Japanese, Hindi,
-# Urdu, Armenian, Amharic, Burmese, Khmer.
+# Urdu, Armenian, Amharic, Burmese, Khmer (but not in its ។ល។, which is "etc.").
 _END = re.compile(
-    rf"(?<=[.!?…؟])[{re.escape(_QUOTES)}]*\s+|(?<=[。！？｡।॥۔։።။។])(?![。！？])[{_CLOSING}]*(?P<sure>\s*)(?=.)"
+    rf"(?<=[.!?…؟])[{re.escape(_QUOTES)}]*\s+|(?<=[。！？｡।॥۔։።။។])(?![。！？]|ល។)(?<!។ល។)[{re.escape(_CLOSING)}]*(?P<sure>\s*)(?=.)"
 )
 # No end of a sentence: single letters with a full stop, as in "z. B. Der" and "J. R. R. Tolkien",
 # and abbreviations that may stand before a capital.

@@ -338,6 +338,8 @@ def _trunk_choice(path: str, name: str, objective: "type[Objective]", trunk: str
         allowed, reason = attending, "which has a decoder"
     if objective.backward:
         allowed, reason = attending, "whose mask can be turned around"
+    if objective.predicts == "both":
+        allowed, reason = attending, "whose embeddings tell the translation"
     if objective.both_ways:
         allowed = [kind for kind in TRUNKS if kind not in attending]
         reason = "since one reads from each end"

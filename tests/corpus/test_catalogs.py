@@ -39,10 +39,36 @@ def test_python_reads_the_same_catalog():
     ]
 
 
-def test_a_plural_has_the_last_form_of_several_and_none_where_there_is_one():
-    russian = {"%d day\0%d days": "%d день\0%d дня\0%d дней"}
-    assert list(messages(mo(russian))) == [("%d day", "%d день"), ("%d days", "%d дней")]
-    assert list(messages(mo({"%d day\0%d days": "%d 天"}))) == [("%d day", "%d 天")]
+RULES = {
+    "ru": "n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2",
+    "sl": "n%100==1 ? 1 : n%100==2 ? 2 : n%100==3 || n%100==4 ? 3 : 0",
+    "ar": "n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5",
+    "zh": "0",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "many"),
+    [("ru", "день", "дней"), ("sl", "dan", "dni"), ("ar", "one", "hundred"), ("zh", "天", None)],
+)
+def test_the_forms_are_those_for_one_and_for_a_hundred_by_the_catalog_s_rule(language, one, many):
+    forms = {
+        "ru": "день\0дня\0дней",
+        "sl": "dni\0dan\0dneva\0dnevi",
+        "ar": "none\0one\0two\0few\0more\0hundred",
+        "zh": "天",
+    }[language]
+    header = HEADER.replace("(n != 1)", f"({RULES[language]})")
+    catalog = mo({"day\0days": forms}, header)
+    assert list(messages(catalog)) == [("day", one)] + ([("days", many)] if many else [])
+    known = gettext.GNUTranslations(io.BytesIO(catalog))
+    assert known.ngettext("day", "days", 1) == one
+    assert known.ngettext("day", "days", 100) == (many or one)
+
+
+def test_without_a_rule_forms_are_as_in_german():
+    header = HEADER.partition("Plural-Forms")[0]
+    assert list(messages(mo(GERMAN, header))) == EXPECTED
 
 
 def test_the_encoding_is_the_one_that_the_header_names():

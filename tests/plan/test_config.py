@@ -382,6 +382,8 @@ objectives.lm = {"trunk": "gru"}; pruning.penalties = {}
   objectives.lm.trunk: found "gru"; allowed: one of transformer, lstm, convolution
 objectives.lm = {"trunk": ["lstm"]}
   objectives.lm.trunk: found ["lstm"]; allowed: one of transformer, lstm, convolution
+objectives.twins = {"objective": "tlm", "trunk": "lstm"}
+  objectives.twins.trunk: found "lstm"; allowed: transformer, whose embeddings tell
 objectives.mt = {"trunk": "lstm"}; pruning.penalties = {}
   objectives.mt.trunk: found "lstm"; allowed: transformer, which has a decoder
 objectives.bilm = {}

@@ -79,8 +79,8 @@ class Options(debian.DebianOptions):
 
     @property
     def translation(self) -> str:
-        """The language that is not English."""
-        return next(language for language in self.languages if language != "en")
+        """The language that is not English, as folders name it."""
+        return debian.name_of(next(name for name in self.languages if name != "en"))
 
     def read_files(self) -> list[str]:
         return [str(path) for path in _files(self.folder)] if self.folder else []
@@ -113,8 +113,9 @@ def _rows(
 
     own: a folder to unpack programs to.
     """
-    # Debian's names of packages have pt-br for pt_BR.
+    # Debian's names of packages have pt-br for pt_BR, and one package for Chinese.
     of_package = options.translation.replace("_", "-").lower()
+    of_package = "zh" if of_package.startswith("zh") else of_package
     names = [name.replace("{language}", of_package) for name in options.packages]
     if options.folder:
         files = _files(options.folder)

@@ -52,8 +52,8 @@ class Options(debian.DebianOptions):
 
     @property
     def names(self) -> list[str]:
-        """The languages as Debian calls them; zh is zh_CN there."""
-        return ["zh_CN" if name == "zh" else name for name in self.languages]
+        """The languages as Debian calls them."""
+        return [*map(debian.name_of, self.languages)]
 
     def read_files(self) -> list[str]:
         if not self.folder:

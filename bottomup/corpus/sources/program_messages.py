@@ -107,9 +107,9 @@ class Options(debian.DebianOptions):
 
     @property
     def translation(self) -> str:
-        """The language that is not English, as catalogs name it; zh is zh_CN there."""
+        """The language that is not English, as catalogs name it."""
         [other] = set(self.languages) - {"en"}
-        return "zh_CN" if other == "zh" else other
+        return debian.name_of(other)
 
     def read_files(self) -> list[str]:
         return [str(path) for path in _files(self.folder)] if self.folder else []

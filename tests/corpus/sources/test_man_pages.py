@@ -219,6 +219,11 @@ def test_pages_of_a_language_with_a_region(folder):
     check(of_folder(folder, languages=("en", "pt_BR")))
 
 
+def test_chinese_is_that_of_the_mainland_as_in_other_sources(folder):
+    (folder / "usr/share/man/de").rename(folder / "usr/share/man/zh_CN")
+    check(of_folder(folder, languages=("en", "zh")))
+
+
 def test_no_page_in_both_languages_is_an_error(folder):
     with pytest.raises(UserError, match=r"^no man page in both languages in .*man/fr/man1/ls\.1"):
         of_folder(folder / "usr/share/man/man1", languages=("en", "fr"))
