@@ -114,9 +114,14 @@ class Objective(BaseModel, ABC):
         return [(1.0, self)]
 
     @property
+    def turns(self) -> list[float]:
+        """The shares of the run's tokens at which `at` changes, rising."""
+        return []
+
+    @property
     def last_from(self) -> float:
         """The share of the run's tokens after which `at` no longer changes."""
-        return 0.0
+        return self.turns[-1] if self.turns else 0.0
 
     @property
     def seen(self) -> "Objective":

@@ -34,5 +34,5 @@ class Objective(schedule.Objective):
         ]
 
     @property
-    def last_from(self):
-        return max(objective.last_from for objective in self.made_of)
+    def turns(self):
+        return sorted({turn for objective in self.made_of for turn in objective.turns})

@@ -105,8 +105,10 @@ class Objective(objectives.Objective):
         return self.made_of[n].at(min(within, 1.0))
 
     @property
-    def last_from(self):
-        return self.begins[-1] + self.parts[-1].share * self.made_of[-1].last_from
+    def turns(self):
+        made = zip(self.begins, self.parts, self.made_of, strict=True)
+        within = [(begin, part.share, [0.0, *of.turns]) for begin, part, of in made]
+        return [begin + share * turn for begin, share, turns in within for turn in turns][1:]
 
     @property
     def seen(self):
@@ -133,10 +135,6 @@ class Objective(objectives.Objective):
     def predictions_a_token(self):
         shares = [part.share for part in self.parts]
         return float(np.dot(shares, [part.predictions_a_token for part in self.made_of]))
-
-    def predicts_of(self, source, target) -> float:
-        of_parts = [part.predicts_of(source, target) for part in self.made_of]
-        return float(np.dot([part.share for part in self.parts], of_parts))
 
     def example(self, source, target, vocab_size, rng) -> Example:
         """The example on which its models are measured; training follows `at` instead."""

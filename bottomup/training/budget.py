@@ -39,26 +39,31 @@ def source_tokens(
         return budget
     lm = load("lm", {})  # by its name, so that an edit of it makes no other run stale
     source = Text(text.source, None)  # all that LM reads
-    if equal == "predictions":
-        of_lm, own = partial(predictions, lm), partial(predictions, objective)
-    else:
-        of_lm = partial(operations, lm, model_of(lm))
-        own = partial(operations, objective, model)
-    share = in_training(of_lm, source, short_first) / in_training(own, text, short_first)
+    of_lm = own = predictions
+    if equal == "operations":
+        of_lm, own = partial(operations, model=model_of(lm)), partial(operations, model=model)
+    share = in_training(of_lm, lm, source, short_first)
+    share /= in_training(own, objective, text, short_first)
     return max(1, round(budget * share))
 
 
 def in_training(
-    for_each_token: Callable[[Text], float], text: Text, short_first: Sequence[tuple[int, float]]
+    done: Callable[[Objective, Text], float],
+    objective: Objective,
+    text: Text,
+    short_first: Sequence[tuple[int, float]],
 ) -> float:
     """The mean, over the tokens that a run reads, of what is done for each source token of a text:
-    first of its short sentences, then of all."""
+    first of its short sentences, then of all; by one part of the objective after the other."""
+    shortest, longest = int(text.lengths.min()), int(text.lengths.max())
+    lengths = [of for of in short_first if of[0] >= shortest] + [(longest, 1.0)]
     whole, before = 0.0, 0.0
-    for length, until in (*short_first, (int(text.lengths.max()), 1.0)):
-        some = np.flatnonzero(text.lengths <= length)
-        if len(some):  # else the training says so
-            whole += (until - before) * for_each_token(text.select(some))
-            before = until
+    for until in sorted({*objective.turns, *(end for _, end in lengths)}):
+        length = next(length for length, end in lengths if end >= until)
+        some = text.select(np.flatnonzero(text.lengths <= length))
+        parts = objective.at((before + until) / 2)
+        whole += (until - before) * sum(share * done(part, some) for share, part in parts)
+        before = until
     return whole
 
 
@@ -77,7 +82,7 @@ def lengths(text: Text) -> tuple[np.ndarray, np.ndarray | None]:
     return text.source.lengths, None if text.target is None else text.target.lengths
 
 
-def operations(objective: Objective, model: Transformer | TrunkModel, text: Text) -> float:
+def operations(objective: Objective, text: Text, model: Transformer | TrunkModel) -> float:
     """Multiplications by a weight for each source token; training needs six operations for each.
 
     Products of attention are left out: under a thirtieth at these lengths and widths.

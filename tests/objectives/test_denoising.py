@@ -89,11 +89,11 @@ def test_budgets_know_what_it_reads_and_writes():
     mt, denoising = (objectives.load(name, {}) for name in ("mt", "denoising"))
     assert predictions(denoising, text) == 1
     model = initial("denoising")
-    of_mt = operations(mt, model, Text(text.source, text.source))
+    of_mt = operations(mt, Text(text.source, text.source), model)
     kept = (2 - (2 / 3 + 1 / 2)) / 6  # of five tokens and </s> two go, in 7/6 spans
     encoder = 2 * (4 * 16 * 16 + 2 * 16 * 32)
     memory = 2 * 2 * 16 * 16
-    assert operations(denoising, model, text) == pytest.approx(of_mt - kept * (encoder + memory))
+    assert operations(denoising, text, model) == pytest.approx(of_mt - kept * (encoder + memory))
 
 
 def test_its_model_is_that_of_mt_into_the_source():

@@ -74,7 +74,7 @@ def test_budgets_know_what_it_reads_and_predicts():
     of_encoder = 2 * (4 * 16 * 16 + 2 * 16 * 32)
     expected = of_encoder * budget.read(objective, text)
     expected += JOINT * 16 * budget.predictions(objective, text)
-    assert budget.operations(objective, model, text) == pytest.approx(expected)
+    assert budget.operations(objective, text, model) == pytest.approx(expected)
 
 
 def test_quality_is_over_both_sides():
