@@ -55,6 +55,23 @@ def test_logits_and_layers_are_those_of_the_run(run, objective):
     torch.testing.assert_close(without_mask.logits, found.logits)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.bfloat16, 0.1), (torch.float16, 0.02), (torch.float64, 1e-4)]
+)
+@pytest.mark.parametrize("objective", KINDS)
+def test_other_formats_of_numbers_give_the_same_but_for_rounding(run, objective, dtype, tolerance):
+    """Of three tokens and of sixty, which go two ways through attention."""
+    _, path = run(objective)
+    for ids in (torch.arange(4, 7)[None], torch.arange(60)[None] % 16 + 4):
+        sides = {"decoder_input_ids": ids} if objective == "mt" else {}
+        usual, other = (
+            KINDS[objective].from_pretrained(path, dtype=each).eval()(ids, **sides).logits
+            for each in (torch.float32, dtype)
+        )
+        assert other.dtype == dtype
+        torch.testing.assert_close(other.float(), usual, atol=tolerance, rtol=tolerance)
+
+
 @pytest.mark.parametrize("objective", KINDS)
 def test_the_base_model_is_the_encoder(run, objective):
     model, path = run(objective)

@@ -71,7 +71,7 @@ class Attention(nn.Module):
         queries, (keys, values) = self.split_heads(self.query(x)), memory
         weights = attention_weights(queries, keys, mask, causal) if need_weights else None
         dropout = self.dropout if self.training else 0.0
-        heads = attended(queries, keys, values, mask, causal, dropout)
+        heads = attended(queries, keys, values, mask, causal, dropout).to(queries.dtype)
         heads = heads.transpose(1, 2).flatten(2)
         return functional.linear(heads, self.gated_output(), self.out.bias), weights
 
@@ -112,7 +112,8 @@ def attended(
         if queries.device.type == "cpu":
             if not dropout and serves(queries.shape[2], keys.shape[2]):
                 return ShortAttention.apply(queries, keys, values, mask, causal)
-            queries, keys, values = queries.float(), keys.float(), values.float()
+            precise = torch.promote_types(queries.dtype, torch.float32)
+            queries, keys, values = (each.to(precise) for each in (queries, keys, values))
         return functional.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=causal, dropout_p=dropout
         )

@@ -353,7 +353,7 @@ def positions(embedded: Tensor, start: int = 0) -> Tensor:
     steps = torch.arange(start, start + length, device=embedded.device, dtype=torch.float32)
     exponents = torch.arange(d_model // 2, device=embedded.device) / max(d_model // 2 - 1, 1)
     angles = steps[:, None] * torch.pow(1e4, -exponents)
-    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1).to(embedded.dtype)
 
 
 def padding_mask(ids: Tensor, padded: bool | None = None) -> Tensor | None:
