@@ -77,14 +77,16 @@ def norms_of(decoder: Tensor, split: int) -> Tensor:
     return torch.stack([side.norm(dim=1) for side in _sides(decoder, split)], dim=1)
 
 
-def scaled(view: np.ndarray) -> np.ndarray:
-    """A view with each neuron centered, all neurons together of unit mean square; UserError if it
-    holds NaN or infinity, or is the same at all occurrences."""
+def scaled(view: np.ndarray, width: int) -> np.ndarray:
+    """A view with each neuron centered, of a mean squared length of `width`, that of the wider of
+    two: else features that both have alike would be longer in it. UserError if it holds NaN or
+    infinity, or is the same at all occurrences."""
     mean = checked(view, "a dictionary").mean(axis=0, dtype=np.float64)
     centered = view - mean
     squares = np.square(centered)
     varying_deviations(squares.mean(axis=0), mean, "a dictionary")
-    return (centered / np.sqrt(squares.mean())).astype(np.float32)
+    own = np.sqrt(width / view.shape[1])
+    return (own * (centered / np.sqrt(squares.mean()))).astype(np.float32)
 
 
 def fitted(x: Tensor, split: int, size: int, active: int, steps: int, seed: int) -> Dictionary:
@@ -170,14 +172,16 @@ def dictionary(
     Intervals of explained, imbalance and share are over documents, the dictionary given. If too few
     occurrences fit a decoder of so many features, there is no value, and n is their number.
     """
-    both = torch.from_numpy(np.concatenate([scaled(x), scaled(y)], axis=1)).to(device)
+    width = max(x.shape[1], y.shape[1])
+    both = np.concatenate([scaled(x, width), scaled(y, width)], axis=1)
+    both = torch.from_numpy(both).to(device)
     held = occurrences["block"].to_numpy() % 2 == 1
     if held.all() or not held.any():
         raise UserError(
             "all occurrences are in blocks of one half of the documents; a dictionary is fitted to "
             "one half and measured on the other; raise corpus.splits.test_words and occurrences.n"
         )
-    features = times * max(x.shape[1], y.shape[1])
+    features = times * width
     learned = fitted(both[~held], x.shape[1], features, active, steps, seed)
     for measure, of, values, n, within in _values(learned, both, held, occurrences):
         size = rows_and_needed(n, int((~held).sum()), features)

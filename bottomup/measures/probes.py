@@ -222,7 +222,8 @@ def online_code_length(
     Raises
     ------
     UserError
-        For fewer than two labels, labels out of range, an unknown variant, or lengths that differ.
+        For fewer than two labels, labels that are out of range or no whole numbers, an unknown
+        variant, or lengths that differ.
 
     Examples
     --------
@@ -234,8 +235,13 @@ def online_code_length(
     True
     """
     sentences = np.arange(len(view)) if sentences is None else sentences
-    view = checked(view, "a probe", labels=labels, sentences=sentences)
+    view, labels = checked(view, "a probe", labels=labels, sentences=sentences), np.asarray(labels)
     _require_labels(n_labels)
+    if labels.dtype.kind not in "biu":
+        raise UserError(
+            f"labels of type {labels.dtype}; allowed: whole numbers from 0 to {n_labels - 1}, such "
+            "as np.unique(labels, return_inverse=True)[1]"
+        )
     if np.min(labels) < 0 or np.max(labels) >= n_labels:
         raise UserError(
             f"labels from {np.min(labels)} to {np.max(labels)}; allowed: 0 to {n_labels - 1}, as "
@@ -244,7 +250,8 @@ def online_code_length(
     if variant not in VARIANTS:
         raise UserError(f"variant of the code length: found {variant}; allowed: {VARIANTS}")
     x = standardized([view], device)
-    bits, is_first = _bits(x, np.asarray(labels, dtype=np.int64), n_labels, sentences, seed)
+    numbers = np.unique(sentences, return_inverse=True)[1]
+    bits, is_first = _bits(x, labels.astype(np.int64), n_labels, numbers, seed)
     if variant == "voita-titov-2020":
         bits[~is_first] *= np.log(2)
     return float(bits.sum())
@@ -282,10 +289,11 @@ def scalar_mix(
     the weight to say the same. gamma is 1: it would scale all layers alike, which the classifier's
     weights already do, and so only undo their penalty.
 
-    The problem is not convex; it starts from the best classifier of the layers' mean. One layer is
-    cheaper than a mix unless the others add more than the penalty costs. So a few layers get all
-    the weight, and fewer of them with less text. The published centers come from a training by
-    Adam, which starts from equal weights and stops early: their sizes do not compare with these.
+    The problem is not convex; it starts from the best classifier of the layers' mean. So a mix of
+    layers that cancel each other out stays at chance; those of one residual stream do not. One
+    layer is cheaper than a mix unless the others add more than the penalty costs. So a few layers
+    get all the weight, and fewer of them with less text. The published centers come from a training
+    by Adam, which starts from equal weights and stops early: their sizes do not compare with these.
 
     Raises UserError as `probe`.
     """
@@ -327,6 +335,16 @@ def control_labels(labels: np.ndarray, words: np.ndarray, seed: int) -> np.ndarr
     return generator(seed, "control task").choice(labels, len(types))[index]
 
 
+def drawn_order(sentences: np.ndarray, seed: int, name: str) -> np.ndarray:
+    """The place of each row's sentence, from 0, in an order drawn at random, `[n]`.
+
+    sentences: the number of each row's sentence, `[n]`. Of two sentences the same one comes first,
+    whichever others there are: a model that does not read some shares the order with one that does.
+    """
+    keys = generator(seed, name).random(int(np.max(sentences, initial=-1)) + 1)
+    return np.unique(keys[sentences], return_inverse=True)[1]
+
+
 def split(sentences: np.ndarray, seed: int) -> list[np.ndarray]:
     """The rows for training, development and test; rows of one sentence stay together.
 
@@ -334,8 +352,7 @@ def split(sentences: np.ndarray, seed: int) -> list[np.ndarray]:
 
     Raises UserError for fewer than three sentences.
     """
-    distinct, index = np.unique(sentences, return_inverse=True)
-    n = len(distinct)
+    n = len(np.unique(sentences))
     if n < 3:
         raise UserError(
             f"{n} sentences carry a label; a probe needs 3, one each for training, development and "
@@ -343,7 +360,7 @@ def split(sentences: np.ndarray, seed: int) -> list[np.ndarray]:
         )
     held_out = [max(1, round(share * n)) for share in HELD_OUT]
     ends = np.cumsum([n - sum(held_out), *held_out])
-    part = np.searchsorted(ends, generator(seed, "split").permutation(n)[index], side="right")
+    part = np.searchsorted(ends, drawn_order(sentences, seed, "split"), side="right")
     return [np.flatnonzero(part == number) for number in range(len(ends))]
 
 
@@ -414,11 +431,10 @@ def _bits(
     x: Tensor, labels: np.ndarray, n_labels: int, sentences: np.ndarray, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bits of each label in the online code, and whether it is in the first block, both `[n]`."""
-    _, index, sizes = np.unique(sentences, return_inverse=True, return_counts=True)
-    place = generator(seed, "online code").permutation(len(sizes))
-    order = np.argsort(place[index], kind="stable")
+    place = drawn_order(sentences, seed, "online code")
+    order = np.argsort(place, kind="stable")
     x, y = x[:, order], torch.from_numpy(labels[order]).to(x.device)
-    ends = _ends(sizes[np.argsort(place)])
+    ends = _ends(np.bincount(place))
     nats = np.full(len(order), np.log(n_labels))
     fitted: dict[int, Classifier] = {}
     coded = np.zeros(len(STRENGTHS))

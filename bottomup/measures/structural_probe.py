@@ -14,8 +14,10 @@ B is that of M, whether or not B has full rank there (Journée et al. 2010, "Low
 the cone of positive semidefinite matrices"). So no rank, no seed and no rate of learning is chosen.
 The published probe takes batches of 20 sentences, Adam and early stopping.
 
-Trees are those of a parser, or of a treebank. Punctuation (the relation `punct`) is left out of
-trees and of the choice of a root, as published, but not of distances and depths.
+Trees are those of a parser, or of a treebank. Punctuation is left out of trees and of the choice
+of a root, as published, but not of distances and depths. Here it is the relation `punct`; the
+published code goes by Penn tags, and joins the words that hang on punctuation. Sentences have 5 to
+50 words here, as those of the published correlations; its edges and roots are of all sentences.
 """
 
 import logging
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SHORTEST, LONGEST = 5, 50  # words of a sentence, as published
+SHORTEST, LONGEST = 5, 50  # words of a sentence
 # Sentences to train, and as many to test, for a probe to have values: with fewer, `PENALTY` leaves
 # little of B.
 NEEDED = 100

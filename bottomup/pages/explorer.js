@@ -110,7 +110,7 @@ function drawCurves() {
   const y = {field: 'value', type: 'quantitative', scale: {zero: false}, title: said(name) + of};
   const color = field => ({field, type: 'nominal', scale: null});
   const layer = (of, spec) => every.some(of) ? [{data: {values: every.filter(of)}, ...spec}] : [];
-  const step = x[0].includes('-');
+  const step = x[0]?.includes('-');
   // Many bands hide one another, so only the first model's is shown until others are asked for.
   const banded = unique(shown.filter(point => point.low !== null).map(point => point.runs));
   offer(at('band'), [...banded, ...banded.length > 1 ? ['all'] : [], 'none'], run => run);

@@ -268,7 +268,7 @@ def page(
 ) -> str:
     """The page. tables: those of measures, by name. projected: as from `pictures`. The others are
     as the functions here take them, None if there is none."""
-    measures = [curves(name, table) for name, table in tables.items()]
+    measures = [curves(name, table) for name, table in tables.items() if len(table)]
     runs = {run for measure in measures for curve in measure["curves"] for run in curve[0]}
     objectives_and_seeds = [names.objective_and_seed(run) for run in runs]
     about = [] if heads_table is None else heads(heads_table)
@@ -278,7 +278,7 @@ def page(
         "heads": about,
         "importances": [name for name in IMPORTANCES if any(name in head for head in about)],
         "attentions": [attention(table) for table in attentions],
-        "beliefs": [beliefs(table) for table in believed],
+        "beliefs": [beliefs(table) for table in believed if len(table)],
         "projected": projected,
         "claims": [] if claims is None else _claims(claims),
         "signs": {verdict: sign(verdict) for verdict in VERDICTS},
@@ -288,7 +288,9 @@ def page(
     # Escaped, so that nothing in it can end the script element around it.
     written = _json(data).replace("<", "\\u003c")
     seeds = sorted({seed for _, seed in objectives_and_seeds})
-    return render("explorer.html", study=study, data=data, written=Markup(written), seeds=seeds)
+    first = [seed for seed in seeds if seed][:1]  # checkpoints have 0
+    given = {"seeds": seeds, "opened": {0, *first}}
+    return render("explorer.html", study=study, data=data, written=Markup(written), **given)
 
 
 def _json(data: dict) -> str:

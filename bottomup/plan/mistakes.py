@@ -461,6 +461,13 @@ def _contradictions(config: dict) -> Iterator[str]:
         value, limit = at(path), at(other)
         if EXCEEDS[sign](value, limit):
             yield f"{path}: found {value:g}; allowed: {sign} {other} ({limit:g}){reason}"
+    active, features = at("measures.dictionary.active"), at("measures.dictionary.times")
+    features *= at("model.d_model")
+    if active >= features:
+        yield (
+            f"measures.dictionary.active: found {active:g}; allowed: less than {features:g}, the "
+            "features of a dictionary, which are measures.dictionary.times for each neuron"
+        )
     mutual_information = section(section(config, "measures"), "mutual_information")
     for name, most in (("n_clusters", "occurrences.n"), ("n_tokens", "corpus.bpe.merges")):
         path, own = f"measures.mutual_information.other_{name}", number(mutual_information, name)

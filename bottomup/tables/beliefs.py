@@ -1,6 +1,7 @@
 """What each layer of a run would predict in a few short held-out sentences, word by word.
 
-Rows: one for each sentence, place and layer, by the tuned lens, see `bottomup.measures.lens`.
+Rows: one for each sentence, place and layer, by the tuned lens, see `bottomup.measures.lens`; none
+if it is fitted on too few predictions to have values.
 """
 
 from collections.abc import Iterator
@@ -50,6 +51,9 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         return tokenizer.decode([token], skip_special_tokens=False).strip()
 
     model, objective, test, maps = lens.ready(seen, settings)
+    size = maps[0].size(0)
+    if size["n"] < size["n_needed"]:
+        return
     tokenizer = seen.subject.tokenizer
     if objective.predicts == "target":
         tokenizer = load_tokenizer(seen.needed("target_tokenizer"))

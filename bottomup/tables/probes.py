@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator
 
-from bottomup.core.seeds import generator
 from bottomup.core.settings import Section, Seed, key, unique
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
@@ -71,8 +70,8 @@ def drawn(occurrences: pd.DataFrame, n: int, seed: int) -> np.ndarray:
     """The rows that stand for words, in sentences drawn without replacement until there are `n`,
     sorted."""
     ends = np.flatnonzero(occurrences["stands_for_word"])
-    sentences, place = np.unique(occurrences["sentence"].to_numpy()[ends], return_inverse=True)
-    order = generator(seed, "probes").permutation(len(sentences))
-    sizes = np.cumsum(np.bincount(place)[order])
-    chosen = order[: np.searchsorted(sizes, n) + 1]
-    return ends[np.isin(place, chosen)]
+    from bottomup.measures.probes import drawn_order
+
+    place = drawn_order(occurrences["sentence"].to_numpy()[ends], seed, "probes")
+    n_sentences = np.searchsorted(np.cumsum(np.bincount(place)), n) + 1
+    return ends[place < n_sentences]

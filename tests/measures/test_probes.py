@@ -111,6 +111,17 @@ def test_a_view_of_the_label_alone_is_selective():
     assert found["selectivity"]["value"] == 1 - found["control_accuracy"]["value"]
 
 
+@pytest.mark.parametrize("missing", [[7], [199], [*range(20)]])
+def test_sentences_that_are_not_seen_move_no_other(missing):
+    every = np.repeat(np.arange(200), 4)
+    some = every[~np.isin(every, missing)]
+    order, of_some = (probes.drawn_order(each, 1, "x")[::4] for each in (every, some))
+    assert (np.argsort(np.delete(order, missing)) == np.argsort(of_some)).all()
+    parts, of_some = ([{*each[rows]} for rows in probes.split(each, 1)] for each in (every, some))
+    moved = [len(one - {*missing} - other) for one, other in zip(parts, of_some, strict=True)]
+    assert sum(moved) <= len(missing)
+
+
 def test_words_are_seen_through_their_ends_in_whole_sentences_drawn_by_the_seed():
     """Thirty sentences of three words with two sub-words each."""
     place = np.arange(180)
@@ -344,6 +355,8 @@ def test_what_does_not_fit_is_refused_in_one_line(change, message):
     [
         ({"n_labels": 1}, "1 labels; a probe needs 2"),
         ({"n_labels": 5}, "labels from 0 to 5; allowed: 0 to 4"),
+        ({"labels": np.arange(6) * 0.9}, "labels of type float64; allowed: whole numbers from 0"),
+        ({"labels": np.array([*"abcdef"])}, "labels of type <U1; allowed: whole numbers"),
         ({"variant": "nats"}, "variant of the code length: found nats; allowed: "),
         ({"sentences": np.arange(5)}, r"sentences of shape \(5,\)"),
     ],

@@ -220,6 +220,21 @@ def test_the_page_opens_with_the_models_that_the_paper_compares_or_a_few(names, 
     assert len(re.findall(r'name="objective" value="\w+"', page)) == len(names)
 
 
+def test_it_opens_with_the_first_seed_and_with_checkpoints():
+    rows = pd.DataFrame({"objective": ["lm", "lm", "bert"], "seed": [1, 2, 0], "value": 0.5})
+    rows = rows.assign(layer=0, ci_low=0.4, ci_high=0.6)
+    table = rows[["objective", "seed", "layer", "value", "ci_low", "ci_high"]]
+    page = explorer.page("made_up", {"norm": table}, None, [], [], None, None)
+    assert re.findall(r'name="seed" value="(\d)" checked', page) == ["0", "1"]
+
+
+def test_a_table_without_rows_is_not_offered():
+    [name] = [*TABLES][:1]
+    some = {name: TABLES[name], "empty": TABLES[name][:0]}
+    page = explorer.page("made_up", some, None, [], [pd.DataFrame()], None, None)
+    assert page == explorer.page("made_up", {name: TABLES[name]}, None, [], [], None, None)
+
+
 def test_a_study_without_heads_pictures_and_claims(corpus_files):
     page = explorer.page("made_up", TABLES, None, [], [], None, None)
     nothing = explorer.page("made_up", {}, None, [], [], None, None)

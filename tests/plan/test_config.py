@@ -244,6 +244,8 @@ model.heads = 7
   model.heads: found 7; allowed: divisors of model.d_model (128)
 measures.mutual_information.n_clusters = 100001
   measures.mutual_information.n_clusters: found 100001; allowed: <= occurrences.n (100000)
+measures.dictionary.active = 512
+  measures.dictionary.active: found 512; allowed: less than 512
 measures.mutual_information.n_tokens = 4001
   measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges
 corpus.cleaning.max_words = 3
