@@ -29,7 +29,7 @@ from bottomup.plan import links, start
 from bottomup.plan.config import load, require_packages
 from bottomup.plan.digest import count_versions_of
 from bottomup.plan.failures import expect_a_stop, say_how_it_ended
-from bottomup.plan.lock import locked, unlike_the_lock
+from bottomup.plan.lock import of_conda, unlike_the_lock
 from bottomup.plan.lost import make_again_what_was_lost
 from bottomup.plan.progress import Progress
 from bottomup.plan.reading import misleading, started, typed
@@ -47,7 +47,7 @@ with in_one_line("the study cannot start:\n"):
         raise UserError("\n".join(lines))
     STUDY = load(*started(workflow, TYPED))
     if workflow.deployment_settings.deployment_method:
-        count_versions_of(locked())
+        count_versions_of(of_conda())
     else:
         require_packages(STUDY)
 

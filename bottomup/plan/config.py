@@ -32,8 +32,8 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     Raises UserError with a line for every mistake, those of `mistakes` first: the key, what was
     found, what is allowed.
     """
-    if overflowing := [*_overflowing(config)]:
-        raise UserError("\n".join([*mistakes, *overflowing]))
+    if unusable := [*_unusable(config)]:
+        raise UserError("\n".join([*mistakes, *unusable]))
     config = _unsigned(_plain(config))
     lines = [*mistakes, *problems(Study, config), *mistaken(config)]
     if lines:
@@ -61,16 +61,29 @@ def require_packages(study: Study) -> None:
         raise UserError("\n".join(lines))
 
 
-def _overflowing(value: Any, path: str = "") -> Iterator[str]:
-    """A line for each whole number that is too large to compute with."""
+def _unusable(value: Any, path: str = "") -> Iterator[str]:
+    """A line for each whole number that is too large to compute with, and each text that cannot be
+    written down, such as a file's name in another encoding."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _overflowing(inner, f"{path}.{name}" if path else str(name))
+            where = f"{path}.{name}" if path else str(name)
+            if not _is_utf8(where):
+                yield f"{where!a}: unknown key; allowed: text in UTF-8"
+            else:
+                yield from _unusable(inner, where)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _overflowing(inner, f"{path}[{index}]")
+            yield from _unusable(inner, f"{path}[{index}]")
+    elif isinstance(value, str) and not _is_utf8(value):
+        yield f"{path}: found {value!a}; allowed: text in UTF-8"
     elif isinstance(value, int) and abs(value) > LARGEST:
         yield f"{path}: found {str(value)[:20]}...; allowed: whole numbers up to {LARGEST}"
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether a text can be written in UTF-8; one with a lone surrogate, of a byte that was not
+    UTF-8, cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _unsigned(value: Any) -> Any:

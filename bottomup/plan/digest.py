@@ -76,11 +76,11 @@ def digest(script: str, *modules: str) -> dict[str, str]:
     return dict(sorted(together.items()))
 
 
-def count_versions_of(lock: Mapping[str, str]) -> None:
-    """Take the versions of packages from the lock, for when Snakemake makes the jobs' environment
-    from it."""
+def count_versions_of(environment: Mapping[str, str]) -> None:
+    """Take the versions of packages and of Python from here, for when Snakemake makes the jobs'
+    environment."""
     global _version
-    _version = lock.get
+    _version = environment.get
 
 
 def imported(script: str, *modules: str) -> list[str]:

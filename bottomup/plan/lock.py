@@ -7,18 +7,23 @@ from functools import cache
 from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
 
-from bottomup.plan.digest import ROOT, installed, normal
+from bottomup.plan.digest import PYTHON, ROOT, installed, normal
 
 MOST = 3  # packages that a line names
 
 
 @cache
-def locked() -> dict[str, str]:
-    """The locked versions, by distribution; one may have several, for different machines."""
-    versions: dict[str, list[str]] = {}
-    for name, version, _ in _pins():
-        versions.setdefault(name, []).append(version)
-    return {name: ", ".join(several) for name, several in versions.items()}
+def of_conda() -> dict[str, str]:
+    """The versions in an environment that conda makes: of Python, and by distribution."""
+    asked = re.search(r"- python ==(\d+\.\d+)", (ROOT / "envs/bottomup.yaml").read_text())
+    assert asked  # as envs/lock writes it
+    there = {"python_version": asked[1], "python_full_version": f"{asked[1]}.99"}
+    pins = {
+        name: version
+        for name, version, machines in _pins()
+        if not machines or Marker(machines).evaluate(there)
+    }
+    return pins | {PYTHON: asked[1]}
 
 
 def _pins() -> Iterator[tuple[str, str, str]]:

@@ -73,8 +73,7 @@ def require(plan: Mapping[str, str]) -> None:
     """Raise UserError unless this process runs the code and the packages of a plan; from here on,
     importing anything else raises it, too.
 
-    plan: by file the digest of its code, by package its version; several with commas between, if
-        any will do.
+    plan: by file the digest of its code, by package its version.
     """
     global _is_strict
     _plan.update(plan)
@@ -83,7 +82,7 @@ def require(plan: Mapping[str, str]) -> None:
             continue
         version = installed(name) or ""
         # A lock has no local versions, such as 2.13.0+cpu.
-        if {version, version.partition("+")[0]}.isdisjoint(planned.split(", ")):
+        if planned not in (version, version.partition("+")[0]):
             raise UserError(
                 f"planned with {name} {planned}, but runs with {version or 'none'} "
                 f"({sys.executable}); install that version, or {AGAIN}"

@@ -8,8 +8,9 @@ import argparse
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,29 @@ def typed(arguments: list[str]) -> argparse.Namespace:
     with understood(arguments):
         given = parser.parse_known_args(arguments)[0]
         parse_config([entry for entries in given.config for entry in entries])
+    for entries in given.config:
+        if twice := [path for path, n in Counter(_set_by(entries)).items() if n > 1]:
+            raise UserError(f"--config: {twice[0]} is given twice; allowed: each key once")
     return given
+
+
+def _set_by(entries: list[str]) -> Iterator[str]:
+    """The paths of the keys that entries such as `study=a` set, each as often as it is set."""
+    for entry in entries:
+        name, _, text = entry.partition("=")
+        with suppress(yaml.YAMLError):  # then it is text
+            yield from _leaves(yaml.compose(text, Loader=yaml.SafeLoader), name)
+
+
+def _leaves(node: yaml.Node | None, path: str) -> Iterator[str]:
+    """The paths of what is no section; a key that stands twice in one is a path of its own."""
+    if not isinstance(node, yaml.MappingNode) or not node.value:
+        yield path
+        return
+    keys = Counter(str(key.value) for key, _ in node.value)
+    for key, value in node.value:
+        where = f"{path}.{key.value}"
+        yield from [where] if keys[str(key.value)] > 1 else _leaves(value, where)
 
 
 @contextmanager
@@ -223,7 +246,9 @@ def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tup
         for key, value in node.value:
             name, line = str(key.value), key.start_mark.line + 1
             where = f"{path}.{name}" if path else name
-            if (of_key := key.tag.rpartition(":")[2]) not in KINDS:
+            if (of_key := key.tag.rpartition(":")[2]) in ("bool", "null"):
+                yield line, f"{where}: YAML reads this key as {of_key}; put it in quotes"
+            elif of_key not in KINDS:
                 yield line, f"{where}: found a {of_key} as a key; allowed: text (in quotes)"
             if name in lines:
                 yield line, f"{where}: stands in line {lines[name]} already; allowed: each key once"

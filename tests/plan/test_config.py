@@ -210,6 +210,12 @@ study = "a/b"
   study: found "a/b"; allowed: text, of letters,
 study = 2024
   study: found 2024; allowed: text, of letters, digits and _ . - up to 60, such as default; put it in quotes
+study = false
+  study: found false; allowed: text, of letters, digits and _ . - up to 60, such as default; put it in quotes
+corpus.sources.files = {"source": "sch\udcf6n.txt"}
+  corpus.sources.files.source: found 'sch\\udcf6n.txt'; allowed: text in UTF-8
+checkpoints = {"\udcf6": {"folder": "."}}
+  'checkpoints.\\udcf6': unknown key; allowed: text in UTF-8
 model.layer = 6
   model.layer: unknown key; allowed: attention_dropout, d_ff, d_model,
 corpus.source = "filez"

@@ -86,11 +86,6 @@ def test_another_python(copy):
     assert collected(copy, python="3.1").startswith("error: planned with python 3.1, but runs ")
 
 
-def test_one_of_several_locked_versions_will_do(copy):
-    pandas = digest(SCRIPT)["pandas"]
-    assert collected(copy, pandas=f"0.1, {pandas}") == ""
-
-
 @pytest.mark.parametrize(("found", "refused"), [("2.13.0+cpu", False), ("2.14.0+cpu", True)])
 def test_a_build_of_the_locked_version_will_do(found, refused, monkeypatch):
     monkeypatch.setattr(planned, "_plan", {})

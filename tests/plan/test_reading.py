@@ -91,6 +91,8 @@ def test_an_alias_of_one_file_is_a_value_of_its_own(tmp_path):
         ("a: [1, 1:30]", "1.yaml, line 1: a[1]: found 1:30, which YAML reads to the base 8 or 60"),
         ("study: 2026-01-02", "1.yaml, line 1: study: found a timestamp; allowed: text (in quo"),
         ("a: 1\nb: !!set {x}", "1.yaml, line 2: b: found a set; allowed: text (in quotes), "),
+        ("a: {on: 1}", "1.yaml, line 1: a.on: YAML reads this key as bool; put it in quotes"),
+        ("a: 1\n~: 2", "1.yaml, line 2: ~: YAML reads this key as null; put it in quotes"),
         ("a: 1\n b: 2", "1.yaml, line 2: is not YAML (mapping values are not allowed here); mend"),
         ("a: 1\n\tb: 2", "1.yaml, line 2: is not YAML (found character '\\t' that cannot start "),
         ("a: !!python/tuple [1]", "1.yaml, line 1: is not YAML (could not determine a constructor"),
@@ -197,6 +199,9 @@ def test_the_config_is_that_of_the_repository_below_all_else(tmp_path, monkeypat
         ({}, "-C seeds=[1] --config study=x", "--config: given twice, but Snakemake takes "),
         ({}, "-Caa=1 -Cbb=2", "--config: given twice, but Snakemake takes the last alone; "),
         ({}, "-nCaa=1 --config=bb=2", "--config: given twice, but Snakemake takes the last "),
+        ({}, "-C study=a study=b", "--config: study is given twice; allowed: each key once"),
+        ({}, '-C lm={"b":{"c":1},"b":{"d":2}}', "--config: lm.b is given twice; allowed: each "),
+        ({}, '-C lm={"b":{"c":1}} lm={"b":{"c":2}}', "--config: lm.b.c is given twice; allow"),
         ({"cores": 0}, "--cores 0", "--cores or --jobs: found 0, with which no job starts; "),
         ({"cores": None, "nodes": 0}, "--jobs 0", "--cores or --jobs: found 0, with which no "),
     ],
@@ -335,10 +340,10 @@ def test_keys_that_json_has_no_text_for(tmp_path, key, kind):
 
 def test_keys_that_are_no_text_are_unknown_keys(tmp_path):
     text = (ROOT / "config.yaml").read_text()
-    odd = "objectives: {1: {}, null: {}, false: {}}\ncorpus: {sources: {2: {}}}\n3: x"
+    odd = "objectives: {1: {}, 4: {}}\ncorpus: {sources: {2: {}}}\n3: x"
     with pytest.raises(UserError) as raised:
         load(*read(files(tmp_path, text, odd), {}))
     keys = [line.split(": unknown key; ")[0] for line in str(raised.value).splitlines()]
     assert sorted(keys) == [
-        *("3", "corpus.sources.2", "objectives.1", "objectives.false", "objectives.null"),
+        *("3", "corpus.sources.2", "objectives.1", "objectives.4"),
     ]
