@@ -27,7 +27,7 @@ from bottomup.core import running
 from bottomup.core.errors import UserError, in_one_line
 from bottomup.plan import links, start
 from bottomup.plan.config import load, require_packages
-from bottomup.plan.digest import count_versions_of
+from bottomup.plan.digest import ROOT, count_versions_of
 from bottomup.plan.failures import expect_a_stop, say_how_it_ended
 from bottomup.plan.lock import of_conda, unlike_the_lock
 from bottomup.plan.lost import make_again_what_was_lost
@@ -66,7 +66,7 @@ report: "docs/report.rst"
 
 # Programs in scripts/ find the library from here, wherever a job runs. Whatever the locale, text is
 # in UTF-8 for them, and sets are in one order.
-os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")
+os.environ.update(PYTHONPATH=str(ROOT), HF_HUB_DISABLE_PROGRESS_BARS="1")
 os.environ.update(PYTHONUTF8="1", PYTHONHASHSEED="0")
 # The Snakemake that sent this one to a node has set it; but on a node, the cluster ends jobs.
 os.environ.pop(running.FOLDER, None)
@@ -127,7 +127,7 @@ if workflow.is_main_process:
 
 
 for each in workflow.rules:
-    if each.shellcmd:
+    if "settings" in each.params.keys():  # a rule of this workflow, and none of a user's own
         # Snakemake compares commands as text; here blank space makes no difference.
         each.shellcmd = " ".join(each.shellcmd.split())
         # Resources of a rule from the command line stay.

@@ -2,7 +2,8 @@
 
 Settings: figure, a module of bottomup/figures; title, the question above it; options of the
           figure, for example {"objective": "lm"}; tables, a name for each table; tables of one
-          name are joined; places, the numbers by which models without a fixed color get one.
+          name are joined; places, the numbers by which models without a fixed color get one;
+          untrained, those of them that are not trained.
 Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
 Outputs:  the figure as PNG and PDF, its points as CSV. Values that rest on too few cases are left
           out, and the figure says so. It also says if there is nothing to draw.
@@ -31,6 +32,7 @@ class Settings(Section):
     options: dict[str, Any]
     tables: list[str]
     places: dict[str, int]
+    untrained: list[str]
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -40,7 +42,7 @@ def main(arguments: argparse.Namespace) -> None:
     tables, left_out = that_rest_on_enough(tables)
     module = importlib.import_module(f"bottomup.figures.{settings.figure}")
     try:
-        with placed(settings.places):
+        with placed(settings.places, settings.untrained):
             figure, points = module.draw(tables, **settings.options)
     except NoRowsError as error:
         figure, points = nothing(), pd.DataFrame(columns=COLUMNS)

@@ -1,6 +1,7 @@
 """Write the explorer: a page of a study's tables that needs no server.
 
-Settings: study, its name; places, the numbers by which models without a fixed color get one.
+Settings: study, its name; places, the numbers by which models without a fixed color get one;
+          untrained, those of them that are not trained.
 Inputs:   tables of measures with curves over the layers (.csv, each named after its measure); if
           there are any, the table of heads, the attention of subjects in a few sentences
           (.parquet), the points of t-SNE, and claims; the test split's text, and the tokenizer that
@@ -22,6 +23,7 @@ from bottomup.pages.explorer import library, page, pictures
 class Settings(Section):
     study: str
     places: dict[str, int]
+    untrained: list[str]
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -30,9 +32,10 @@ def main(arguments: argparse.Namespace) -> None:
         table = read_table(arguments.projection, na_filter=False)
         text = read_table(arguments.text, columns=["source"])["source"]
         projected = pictures(table, text, load_tokenizer(arguments.tokenizer))
-    with placed(arguments.settings.places):
+    settings = arguments.settings
+    with placed(settings.places, settings.untrained):
         written = page(
-            arguments.settings.study,
+            settings.study,
             {path.stem: read_table(path) for path in arguments.tables},
             arguments.heads and read_table(arguments.heads),
             [table for table in map(read_table, arguments.attention) if len(table)],

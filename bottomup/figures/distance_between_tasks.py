@@ -47,7 +47,7 @@ def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
     rows = pairs.named(measured[measured["weights"] == "x"]).rename(columns={"distance": "value"})
     kept = pairs.comparable(rows, "pwcca_between_runs")
     kept = kept.assign(panel=kept["variant"])
-    apart = rows[(rows["seed_a"] != rows["seed_b"]) & (rows["variant"] == "definition")]
+    apart = rows[pairs.of_other_seeds(rows) & (rows["variant"] == "definition")]
     if (apart["objective_a"] != apart["objective_b"]).any():
         kept = pd.concat([kept, apart.assign(panel=APART)])
     return kept.sort_values(["panel", "x"])

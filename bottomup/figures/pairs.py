@@ -26,9 +26,10 @@ def named(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparable(rows: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Those of `rows` whose two runs differ only in the objective, or only in the seed."""
+    """Those of `rows` whose two runs differ only in the objective, or only in the seed; a
+    checkpoint, of seed 0, has no other."""
     same_objective = rows["objective_a"] == rows["objective_b"]
-    same_seed = rows["seed_a"] == rows["seed_b"]
+    same_seed = ~of_other_seeds(rows)
     kept = rows[same_objective != same_seed]
     if kept.empty:
         raise NoRowsError(
@@ -36,6 +37,12 @@ def comparable(rows: pd.DataFrame, table: str) -> pd.DataFrame:
             f"two seeds; add one to the study"
         )
     return kept
+
+
+def of_other_seeds(rows: pd.DataFrame) -> pd.Series:
+    """Which pairs are of two runs with other initial weights."""
+    a, b = rows["seed_a"], rows["seed_b"]
+    return (a != b) & (a > 0) & (b > 0)
 
 
 def _series(a: str, b: str) -> str:

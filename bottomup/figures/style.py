@@ -127,6 +127,7 @@ SPARE_COLORS = ["#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#999933"
 SPARE_MARKERS = ["v", ">", "*", "p", "h", "8", "H"]
 _spared: dict[tuple[str, str], str] = {}  # who has which of them, in one figure
 _places: dict[str, int] = {}  # of models in their study; these decide first
+_untrained: set[str] = set()  # models of their study with names of their own
 TWIN_DASHES = (0, (2, 1.5))
 # Attention in MT; colors and markers differ from those of the objectives other than MT.
 KINDS = {
@@ -167,26 +168,33 @@ def objective(name: str) -> Look:
         return replace(objective(name.removesuffix(TWIN)), label=label, linestyle=TWIN_DASHES)
     n = len(SPARE_COLORS)
     if name in _places:
-        turn, place = divmod(_places[name], n)
-        dashes = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)))[turn % 3]
-        return Look(label, SPARE_COLORS[place], SPARE_MARKERS[(place + turn) % n], dashes)
+        dashes = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)))[_places[name] // n % 3]
+        return Look(label, *_spare(*divmod(_places[name], n)), dashes)
+    given = {_spare(*divmod(place, n)) for place in _places.values()}
     first = zlib.crc32(name.encode()) % n
     for turn, step in product(range(n), range(n)):
-        place = (first + step) % n
-        spare = SPARE_COLORS[place], SPARE_MARKERS[(place + turn) % n]
-        if _spared.setdefault(spare, name) == name:
+        spare = _spare(turn, (first + step) % n)
+        if spare not in given and _spared.setdefault(spare, name) == name:
             break
     return Look(label, *spare)
 
 
+def _spare(turn: int, place: int) -> tuple[str, str]:
+    """A spare color, and a marker that goes with it in this turn."""
+    return SPARE_COLORS[place], SPARE_MARKERS[(place + turn) % len(SPARE_MARKERS)]
+
+
 @contextmanager
-def placed(places: dict[str, int]) -> Iterator[None]:
-    """Draw with the looks of models by their places in a study, from 0."""
+def placed(places: dict[str, int], untrained: Iterable[str] = ()) -> Iterator[None]:
+    """Draw with the looks of models by their places in a study, from 0. untrained: the models that
+    are not trained."""
     _places.update(places)
+    _untrained.update(untrained)
     try:
         yield
     finally:
         _places.clear()
+        _untrained.clear()
 
 
 def pair(first: str, second: str) -> Look:
@@ -216,7 +224,7 @@ def ordered(names: Iterable[str]) -> list[str]:
     rank = {name: place for place, name in enumerate(OBJECTIVES)}
 
     def place(name: str) -> tuple:
-        return name in UNTRAINED, rank.get(name, len(rank)), name
+        return _is_untrained(name), rank.get(name, len(rank)), name
 
     return sorted(set(names), key=place)
 
@@ -224,8 +232,12 @@ def ordered(names: Iterable[str]) -> list[str]:
 def compared(names: Iterable[str]) -> list[str]:
     """Those of these models that the papers compare; without any, the first trained ones."""
     known = ordered(names)
-    trained = [name for name in known if name not in UNTRAINED and not name.endswith(TWIN)]
+    trained = [name for name in known if not (_is_untrained(name) or name.endswith(TWIN))]
     return [name for name in trained if name in PAPERS] or trained[:FIRST]
+
+
+def _is_untrained(name: str) -> bool:
+    return name in UNTRAINED or name in _untrained
 
 
 @contextmanager
@@ -412,6 +424,8 @@ def layer_axis(axes: Axes, label: str = LAYERS) -> None:
 def step_axis(axes: Axes, steps: pd.Series) -> None:
     """Steps, such as `1-2`, at the layer they start from; not every step if there are many."""
     names = sorted({(int(step.split("-")[0]), step) for step in steps})
+    if not names:
+        return
     axes.set_xticks(*zip(*names[:: 1 + len(names) // 9], strict=True))
     axes.margins(x=max(0.08, axes.get_xmargin()))
     if len(names) > 1:

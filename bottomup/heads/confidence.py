@@ -97,8 +97,13 @@ def _not_empty(totals: dict[str, Totals]) -> dict[str, Totals]:
 def asked(keys: Tensor, reader: Subject | TransformerConfig) -> Tensor:
     """Which of the tokens (`keys`) see another one, bool `[batch, length]`."""
     if not reader.causal:
-        return keys
+        return keys & several(keys)
     return keys & (functional.pad(keys[:, 1:], (0, 1)) if reader.backward else _shifted(keys))
+
+
+def several(keys: Tensor) -> Tensor:
+    """Which sentences have two tokens (`keys`) or more, bool `[batch, 1]`."""
+    return keys.sum(dim=-1, keepdim=True) > 1
 
 
 def token_masks(
@@ -118,7 +123,7 @@ def token_masks(
     return {
         "encoder": (asked(read, config), read),
         "decoder": (predicted & previous, previous),
-        "cross": (predicted, read),
+        "cross": (predicted & several(read), read),
     }
 
 

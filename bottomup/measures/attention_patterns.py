@@ -344,7 +344,10 @@ def _on_random(measured: list[Totals], place: tuple[int, int, int]) -> Iterator[
 
 
 def punctuation(tokenizer: "Tokenizer | SlowTokenizer", text: TokenFile) -> np.ndarray:
-    """Which ids of a text are punctuation marks alone (Unicode category P), bool `[n_ids]`."""
+    """Which ids of a text are punctuation marks alone (Unicode category P), bool `[n_ids]`.
+
+    Where a tokenizer of bytes has a mark in several tokens, none of them is.
+    """
     is_mark = np.zeros(1 + text.ids.max(initial=0), dtype=bool)
     for i in np.unique(text.ids).tolist():
         token = tokenizer.decode([i], skip_special_tokens=False).strip()
@@ -363,7 +366,8 @@ def random_tokens(subject: Subject, text: TokenFile, seed: int) -> list[TokenFil
     types, counts = np.unique(text.ids[~text.special], return_counts=True)
     by_count = types[np.argsort(-counts, kind="stable")]
     middle = by_count[len(types) // 4 : len(types) - len(types) // 4]
-    first = text.select(np.array([0]))
+    inside = np.flatnonzero(~text.special)[:1]  # of the first sentence that is not empty
+    first = text.select(np.searchsorted(text.offsets, inside, side="right") - 1)
     before = first.special.cumprod().astype(bool)
     start, end = first.ids[before], first.ids[first.special & ~before]
     n = TOKENS * TIMES

@@ -173,8 +173,8 @@ def dictionary(
     occurrences fit a decoder of so many features, there is no value, and n is their number.
     """
     width = max(x.shape[1], y.shape[1])
-    both = np.concatenate([scaled(x, width), scaled(y, width)], axis=1)
-    both = torch.from_numpy(both).to(device)
+    views = np.concatenate([scaled(x, width), scaled(y, width)], axis=1)
+    both = torch.from_numpy(views).to(device)
     held = occurrences["block"].to_numpy() % 2 == 1
     if held.all() or not held.any():
         raise UserError(

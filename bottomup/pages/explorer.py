@@ -278,7 +278,7 @@ def page(
         "heads": about,
         "importances": [name for name in IMPORTANCES if any(name in head for head in about)],
         "attentions": [attention(table) for table in attentions],
-        "beliefs": [beliefs(table) for table in believed if len(table)],
+        "beliefs": [beliefs(table) for table in believed],
         "projected": projected,
         "claims": [] if claims is None else _claims(claims),
         "signs": {verdict: sign(verdict) for verdict in VERDICTS},

@@ -14,7 +14,7 @@ from bottomup.core.kinds import GATED, TRUNKS
 from bottomup.core.names import TWIN, whole
 from bottomup.core.schema import nearest, problems, validated
 from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
-from bottomup.corpus.segmentation import base
+from bottomup.corpus.segmentation import base, marked, words
 from bottomup.plan.objective_sections import (
     all_keys,
     module_of,
@@ -42,6 +42,7 @@ LIMITS = [
 # Keys of an objective that only training reads.
 TRAINS = {"training", "label_smoothing", "heads_from"}
 LARGEST_MODEL = 2e10  # weights
+MOST_WORDS = 40  # of the one sentence, that one can read beside a panel
 LARGEST_UPDATE_GB = 32
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
 
@@ -483,6 +484,11 @@ def _asked_in_vain(config: dict) -> Iterator[str]:
     only, left_out = list_of(config, "only"), list_of(config, "leave_out")
     if only and all(name in left_out for name in only):
         yield "leave_out: found all that only names; allowed: some of it, or no only"
+    text = section(section(config, "measures"), "sentence").get("text")
+    for language in _source_language(config):
+        counts = isinstance(text, str) and re.fullmatch("[a-z]{2,3}", language)
+        if counts and not 2 <= len(words(marked(text, language))) <= MOST_WORDS:
+            yield f'measures.sentence.text: found "{text}"; allowed: 2 to {MOST_WORDS} words'
     folder = section(section(config, "measures"), "wordnet").get("folder")
     for language in _source_language(config):
         if folder and language != "en":

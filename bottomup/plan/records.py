@@ -62,8 +62,11 @@ def _open(persistence: FilePersistence, *arguments, dag=None, **options) -> None
     _open_records(persistence, *arguments, dag=dag, **options)
 
 
+_all_params = PersistenceBase._params
+
+
 def _params(persistence: PersistenceBase, job: Job) -> list[str]:
-    return [] if (params := slice_of(job)) is None else [params]
+    return _all_params(persistence, job) if (own := slice_of(job)) is None else [own]
 
 
 def slice_of(job: Job) -> str | None:

@@ -218,6 +218,7 @@ class Slices:
             "options": figure.options,
             "tables": [name for name, some in figure.tables.items() for _ in some],
             "places": {n: at for n, at in self.subjects.places().items() if n in shown},
+            "untrained": [name for name in self.subjects.untrained if name in shown],
         }
         return settings("plot_figure", values, f"bottomup.figures.{figure.module}")
 
@@ -339,7 +340,8 @@ class Slices:
         return settings("show_index", values)
 
     def show_explorer(self) -> Slice:
-        values = {"study": self.study.study, "places": self.subjects.places()}
+        places, untrained = self.subjects.places(), self.subjects.untrained
+        values = {"study": self.study.study, "places": places, "untrained": untrained}
         return settings("show_explorer", values)
 
     # What the options of tables are made from.

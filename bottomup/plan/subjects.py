@@ -152,6 +152,12 @@ class Subjects:
         others = [name for name in every if name not in WITH_A_LOOK]
         return {name: place for place, name in enumerate(others)}
 
+    @property
+    def untrained(self) -> list[str]:
+        """The objectives that are not trained and that figures have no fixed color for."""
+        others = [name for name in self.study.objectives if name not in WITH_A_LOOK]
+        return [name for name in others if name not in self.trained]
+
     def model(self, objective: str) -> dict:
         """What is known of an objective's models, for a figure about their differences."""
         options = self.study.objective_options(objective)

@@ -4,10 +4,9 @@ Rows: the cosine of each two words, centered, see `bottomup.measures.sentence`. 
 through its last sub-word, and through its first where a model reads from the end.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from pydantic import AfterValidator
 
 from bottomup.core.settings import Section, key
 from bottomup.tables import Table
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from bottomup.subjects.seen import Seen
 
 ENGLISH = "Click the button to open the file in the dialog."
-MOST = 40  # words that one can read beside a panel
 
 
 def first_of_all(subjects: "Subjects") -> list[str]:
@@ -49,17 +47,10 @@ TABLE = Table(
 COLUMNS = ["layer", "place_a", "word_a", "place_b", "word_b", "cosine"]
 
 
-def of_words(text: str) -> str:
-    """The text, if it has words enough to compare and not too many to show."""
-    if not 2 <= len(text.split()) <= MOST:
-        raise ValueError(f"allowed: 2 to {MOST} words with spaces between them")
-    return text
-
-
 class Keys(Section):
     """The words of one sentence against each other, for the first seed."""
 
-    text: Annotated[str, AfterValidator(of_words)] = key(
+    text: str = key(
         "the sentence, in the source language; the default is of words of the studies that are "
         "here, and where the source language is not English there is no picture without another",
         default=ENGLISH,

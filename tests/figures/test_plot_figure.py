@@ -27,7 +27,7 @@ def plot(folder, figure, tables, *more, options=None, **environment):
         paths.append(str(folder / f"{name}.{'parquet' if 'without' in table else 'csv'}"))
         (table.to_parquet if "without" in table else table.to_csv)(paths[-1], index=False)
     settings = {"figure": figure, "title": "How much?", "options": options or {}}
-    settings |= {"tables": list(tables), "places": {}}
+    settings |= {"tables": list(tables), "places": {}, "untrained": []}
     outputs = [f"--{end}={folder / figure}.{end}" for end in ("png", "pdf", "csv")]
     program = [
         sys.executable,
@@ -193,5 +193,5 @@ def test_models_have_the_looks_of_their_places_in_the_study(run_script, monkeypa
         settings = {"figure": "corpus_overview", "title": "What?", "options": {}}
         settings |= {"tables": ["splits"]}
         files = ["--tables", tmp_path / "splits.csv", *outputs]
-        run_script("plot_figure", settings | {"places": places}, *files)
+        run_script("plot_figure", settings | {"places": places, "untrained": []}, *files)
     assert colors[0] == colors[1][::-1] and colors[0][0] != colors[0][1]

@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.figures import distance_between_layers, distance_between_tasks, style
+from bottomup.figures import distance_between_layers, distance_between_tasks, pairs, style
 from bottomup.published import load_published
 
 TASKS, LAYERS = "change_between_tasks", "change_by_task"
@@ -187,3 +188,12 @@ def test_other_depths_one_seed_and_no_mt(study, module, layers):
     assert points.loc[points["source"] == "ours", "low"].notna().all(), "the run's own interval"
     assert not points["series"].str.contains("mt").any()
     figure.draw_without_rendering()
+
+
+def test_a_checkpoint_is_beside_runs_of_any_seed():
+    columns = ["objective_a", "seed_a", "objective_b", "seed_b"]
+    rows = [("lm", 1, "mt", 1), ("lm", 1, "bert", 0), ("bert_untrained", 0, "bert", 0)]
+    rows += [("lm", 1, "lm", 2), ("lm", 1, "mt", 2)]
+    some = pd.DataFrame(rows, columns=columns)
+    assert pairs.of_other_seeds(some).tolist() == [False] * 3 + [True] * 2
+    assert len(pairs.comparable(some, "pwcca_between_runs")) == 4

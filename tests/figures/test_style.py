@@ -439,6 +439,26 @@ def test_a_model_has_one_color_by_its_place_in_the_study_and_its_twin_the_same_d
         assert style.pair("bert_untrained", "bert").second_color is None
 
 
+def test_a_model_without_a_place_has_the_look_of_none_that_has_one():
+    places = {f"model_{n}": n for n in range(7)}
+    with style.paper(), style.placed(places):
+        looks = [style.objective(name) for name in [*places, *(f"lm_step{n}" for n in range(20))]]
+    found = [(look.color, look.marker) for look in looks]
+    given, others = {*found[:7]}, found[7:]
+    assert given.isdisjoint(others) and len({*others}) == 20
+
+
+def test_untrained_models_of_any_name_come_last_and_stand_for_none():
+    names = ["untrained_2", "zlm", "mlm_conv", "start", "untrained", "lm_lstm"]
+    with style.placed({}, untrained=["untrained_2", "start"]):
+        assert style.ordered(names)[-3:] == ["untrained", "start", "untrained_2"]
+        assert style.compared(names) == ["lm_lstm", "mlm_conv", "zlm"]
+
+
+def test_steps_of_no_point_are_no_axis():
+    style.step_axis(Figure().subplots(), pd.Series([], dtype=str))
+
+
 @pytest.mark.parametrize("names", [3, 14, 30])
 @pytest.mark.parametrize("width", [2.8, 4.0, 8.0])
 def test_a_legend_is_no_wider_than_its_figure(names, width):

@@ -251,4 +251,4 @@ def write_explored(folder: Path, corpus: Corpus) -> tuple[Path, dict, list]:
         "library": [folder / "site/vega.js"],
     }
     arguments = [part for name, paths in files.items() for part in (f"--{name}", *paths)]
-    return page, {"study": "made_up", "places": {}}, arguments
+    return page, {"study": "made_up", "places": {}, "untrained": []}, arguments

@@ -231,7 +231,7 @@ def test_it_opens_with_the_first_seed_and_with_checkpoints():
 def test_a_table_without_rows_is_not_offered():
     [name] = [*TABLES][:1]
     some = {name: TABLES[name], "empty": TABLES[name][:0]}
-    page = explorer.page("made_up", some, None, [], [pd.DataFrame()], None, None)
+    page = explorer.page("made_up", some, None, [], [], None, None)
     assert page == explorer.page("made_up", {name: TABLES[name]}, None, [], [], None, None)
 
 

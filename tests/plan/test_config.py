@@ -170,6 +170,16 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
     assert line.startswith("measures.sentence.text: found") and "allowed: 2 to 40 words" in line
 
 
+def test_words_of_a_sentence_are_counted_as_its_language_has_them():
+    def of(text):
+        config = changed(corpus__languages=["zh", "en"], annotation__pipeline=None)
+        return overlaid(config, {"measures": {"sentence": {"text": text}}})
+
+    load(of("点击按钮打开文件。"))
+    [line] = mistakes(of("是 " + "点击按钮" * 30))
+    assert "allowed: 2 to 40 words" in line
+
+
 # What is found in the config, as JSON, and how the line about it begins.
 MISTAKES = """
 equal = "words"
