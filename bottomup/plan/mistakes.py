@@ -486,8 +486,9 @@ def _asked_in_vain(config: dict) -> Iterator[str]:
         yield "leave_out: found all that only names; allowed: some of it, or no only"
     text = section(section(config, "measures"), "sentence").get("text")
     for language in _source_language(config):
-        counts = isinstance(text, str) and re.fullmatch("[a-z]{2,3}", language)
-        if counts and not 2 <= len(words(marked(text, language))) <= MOST_WORDS:
+        if not (isinstance(text, str) and re.fullmatch("[a-z]{2,3}", language)):
+            continue
+        if not 2 <= len(words(marked(text, language))) <= MOST_WORDS:
             yield f'measures.sentence.text: found "{text}"; allowed: 2 to {MOST_WORDS} words'
     folder = section(section(config, "measures"), "wordnet").get("folder")
     for language in _source_language(config):

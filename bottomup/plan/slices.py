@@ -330,10 +330,14 @@ class Slices:
         whole = ("study", "seeds", "model", "heads", "measures", "views")
         included: dict[str, bool | set[str]] = {**dict.fromkeys(whole, True)}
         included["corpus"] = {"source", "languages"}
+        config = study.model_dump(mode="json", include=included)
+        # Those that models have: of the first looks, and where objectives have fewer of their own.
+        seeds = [study.objective_seeds(name) for name in self.subjects.trained]
+        config["seeds"] = max(seeds, key=len, default=study.seeds)
         values = self._size() | {
             "languages": study.corpus.languages,
             "figures": figures,
-            "config": study.model_dump(mode="json", include=included),
+            "config": config,
             "repository": study.site.repository,
             "text": settings_of(study.corpus),
         }

@@ -1568,6 +1568,14 @@ def test_without_looks_all_seeds_are_one():
     assert Slices(load(changed(seeds=[4, 5]))).judge_claims()["looks"]["planned"] == [2]
 
 
+@pytest.mark.parametrize(
+    ("changes", "n"), [({"looks": [2, 3]}, 2), ({"objectives__mt__n_seeds": 1}, 3)]
+)
+def test_captions_count_the_seeds_that_models_have(changes, n):
+    study = load(changed(seeds=[1, 2, 3], **changes))
+    assert len(Slices(study).show_index([])["config"]["seeds"]) == n
+
+
 def test_objectives_are_in_the_tables_that_can_ask_them():
     """Agreement asks for tokens of what is read, none from the end; the lens for tokens of one
     side; information with the next token for one that reads from the left."""
