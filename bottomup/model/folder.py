@@ -46,7 +46,7 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 def load(folder: Path) -> Transformer | TrunkModel:
     """The model in a folder; UserError unless its weights are exactly those of its shape."""
     with opening(folder / CONFIG):
-        _require_possible(json.loads((folder / CONFIG).read_text()), header(folder / WEIGHTS))
+        _require_possible(json.loads((folder / CONFIG).read_bytes()), header(folder / WEIGHTS))
     # Not on the device "meta": PyTorch's imports for it take longer than drawing weights.
     model = initial(folder, seed=0)
     load_into(model, folder / WEIGHTS, f"as {CONFIG} has them")
@@ -70,7 +70,7 @@ def initial(folder: Path, seed: int) -> Transformer | TrunkModel:
     Raises UserError if `config.json` is damaged.
     """
     with opening(folder / CONFIG), torch.random.fork_rng(devices=[]):
-        shape = json.loads((folder / CONFIG).read_text())
+        shape = json.loads((folder / CONFIG).read_bytes())
         config, kind = KINDS[shape["model_type"]]
         known = {field.name for field in fields(config)}
         # transformers saves a model with keys of its own beside these.

@@ -19,7 +19,7 @@ from bottomup.training.checkpoint import STATES, kept_whole, not_as_written
 
 def _read_json(path: Path) -> None:
     with opening(path):
-        json.loads(path.read_text())
+        json.loads(path.read_bytes())
 
 
 READERS: dict[str, Callable[[Path], object]] = {

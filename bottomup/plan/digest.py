@@ -222,7 +222,8 @@ def facts_of(file: Path, source: bytes) -> dict:
 def _about() -> bytes:
     """What facts depend on besides the file: the code that finds them, and the version of
     Python."""
-    return Path(Code.__init__.__code__.co_filename).read_bytes() + sys.version.encode()
+    finders = Path(__file__), Path(Code.__init__.__code__.co_filename)
+    return b"".join(file.read_bytes() for file in finders) + sys.version.encode()
 
 
 def installed(package: str) -> str | None:

@@ -18,7 +18,7 @@ class Kept:
     @cached_property
     def _known(self) -> dict:
         with suppress(OSError, ValueError):
-            content = json.loads(self.file.read_text())
+            content = json.loads(self.file.read_bytes())
             if isinstance(content, dict):
                 return content
         return {}

@@ -20,7 +20,7 @@ def recorded(folder: Path) -> Iterator[tuple[Path, Path, dict]]:
         if not file.is_file():
             continue
         try:
-            record = json.loads(file.read_text())
+            record = json.loads(file.read_bytes())
             name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
             output = base64.urlsafe_b64decode(name).decode()
         except (OSError, ValueError):

@@ -333,7 +333,7 @@ class Subjects:
             return []
         paths = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
         with suppress(OSError, ValueError, LookupError, TypeError):  # the job that opens it reports
-            named = json.loads((folder / INDEX).read_text())["weight_map"].values()
+            named = json.loads((folder / INDEX).read_bytes())["weight_map"].values()
             paths |= {path for path in map(folder.joinpath, set(named)) if path.is_file()}
         return sorted(map(str, paths | {folder / "config.json"}))
 

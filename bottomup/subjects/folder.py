@@ -39,7 +39,7 @@ def read_json(path: Path) -> dict:
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"more than {LARGEST} bytes")
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON ({error}); {AGAIN}") from error
     if not isinstance(content, dict):

@@ -237,7 +237,7 @@ def optimizer_state(step: int) -> str:
 def read_state(path: Path) -> dict | None:
     """What a state of a checkpoint says; None if it is missing or not as it was written."""
     try:
-        record = json.loads(path.read_text())
+        record = json.loads(path.read_bytes())
         state = record["state"]
         newest, best = state["newest"], state["best"]
         # Made from numbers, so that no name leads outside the folder.

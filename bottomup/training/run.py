@@ -48,7 +48,12 @@ def require_known(text: Text, vocab_sizes: dict[str, int], tokens: Path, split: 
 
 
 def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
-    """The sentences of one random half of a text (`number` 1 or 2), in text order."""
+    """The sentences of one random half of a text (`number` 1 or 2), in text order.
+
+    Raises UserError if the text has one sentence.
+    """
+    if n_sentences < 2:
+        raise UserError("the training text has one sentence, and no halves; add text")
     order = generator(seed, "halves").permutation(n_sentences)
     return np.sort(np.array_split(order, 2)[number - 1])
 

@@ -531,3 +531,8 @@ def test_the_program_hands_on_what_it_is_given(run_script, monkeypatch, tmp_path
     tokenizers = {"source": tmp_path / "s", "target": tmp_path / "t"}
     expected = [tmp_path / "tokens", tokenizers, tmp_path / "run", 3, tmp_path / "trained"]
     assert others == [*expected, [8, 16], tmp_path / "whole", donor or None]
+
+
+def test_one_sentence_has_no_halves():
+    with pytest.raises(UserError, match="one sentence, and no halves"):
+        run.half(1, 2, seed=1)
