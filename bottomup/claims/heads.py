@@ -109,13 +109,11 @@ def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return mean([np.sign(a[i] - a[j]) * np.sign(b[i] - b[j]) for i, j in pairs])
 
 
-def beside_others(
-    tables: Tables, objective: str, importance: str, least: str = "second"
-) -> np.ndarray:
-    """As `heads`. Raises NotMeasuredError if a layer has no second head, or no third."""
+def beside_others(tables: Tables, objective: str, importance: str, least: int = 2) -> np.ndarray:
+    """As `heads`. Raises NotMeasuredError if a layer has less than `least` heads."""
     values = heads(tables, objective, importance)
-    if values.shape[1] < {"second": 2, "third": 3}[least]:
-        raise NotMeasuredError(f"{least} head in a layer")
+    if values.shape[1] < least:
+        raise NotMeasuredError(f"layer of {least} heads")
     return values
 
 
@@ -140,7 +138,7 @@ def beside_others(
 )
 def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Parts:
     # Of two heads one lies as far above their mean as the other below it.
-    ordered = np.sort(beside_others(tables, objective, RELEVANCE, "third"), axis=1)
+    ordered = np.sort(beside_others(tables, objective, RELEVANCE, least=3), axis=1)
     quarter, center = max(1, ordered.shape[1] // 4), ordered.mean(axis=1)
     most, others = ordered[:, -quarter:].mean(axis=1), ordered[:, :-quarter].mean(axis=1)
     below = center - ordered[:, :quarter].mean(axis=1)

@@ -69,9 +69,9 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
 def drawn(occurrences: pd.DataFrame, n: int, seed: int) -> np.ndarray:
     """The rows that stand for words, in sentences drawn without replacement until there are `n`,
     sorted."""
-    ends = np.flatnonzero(occurrences["stands_for_word"])
     from bottomup.measures.probes import drawn_order
 
+    ends = np.flatnonzero(occurrences["stands_for_word"])
     place = drawn_order(occurrences["sentence"].to_numpy()[ends], seed, "probes")
     n_sentences = np.searchsorted(np.cumsum(np.bincount(place)), n) + 1
     return ends[place < n_sentences]

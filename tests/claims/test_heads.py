@@ -145,7 +145,7 @@ def test_one_head_in_a_layer_is_beside_no_other(as_published):
     missing = {
         claim.name: judged(frames, [claim.name])["undecided_until"].item() for claim in asked
     }
-    alone = {name for name, line in missing.items() if "head in a layer is missing" in line}
+    alone = {name for name, line in missing.items() if " heads is missing" in line}
     others = {name for name in missing if name.endswith("some_heads_very_confident")}
     assert alone == missing.keys() - others and len(others) == 3
     # Some of these heads point to rare tokens.
@@ -245,7 +245,7 @@ def test_few_heads_stand_out_if_the_excess_is_above_the_mean():
     assert few(0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05) == pytest.approx(expected)
     assert few(0.4, 0.3, 0.2, 0.1) == pytest.approx(0)
     assert few(0.3, 0.3, 0.3, 0.1) < 0
-    with pytest.raises(NotMeasuredError, match="third head in a layer"):
+    with pytest.raises(NotMeasuredError, match="layer of 3 heads"):
         few(0.9, 0.1)
 
 
