@@ -127,7 +127,8 @@ if workflow.is_main_process:
 
 
 for each in workflow.rules:
-    if "settings" in each.params.keys():  # a rule of this workflow, and none of a user's own
+    # Every rule of this workflow has settings; a user's own is left as it is.
+    if "settings" in each.params.keys():
         # Snakemake compares commands as text; here blank space makes no difference.
         each.shellcmd = " ".join(each.shellcmd.split())
         # Resources of a rule from the command line stay.
