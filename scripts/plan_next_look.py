@@ -1,8 +1,9 @@
 """Say what the next look of a study would train, and write the config that trains it.
 
 Settings: planned (how many seeds each look has); seeds, tokens (by objective, how many seeds it has
-          and on how many tokens each trains); initial (as for judge_claims.py); pruned (how many
-          runs of an objective are pruned).
+          and on how many tokens each trains); halves (the tokens that all models of halves of the
+          text train on; no look has more of these); initial (as for judge_claims.py); pruned (how
+          many runs of an objective are pruned).
 Inputs:   the claims, a row each (.csv), if any are judged.
 Outputs:  a config to lay over the study's, with the number of seeds of each objective that has more
           than in the first look. It includes those of earlier looks, whose file this one replaces.
@@ -25,6 +26,7 @@ class Settings(Section):
     planned: list[int]
     seeds: dict[str, int]
     tokens: dict[str, int]
+    halves: int
     initial: dict[str, str]
     pruned: int
 
@@ -78,7 +80,7 @@ def costs(upcoming: Next, settings: Settings) -> list[str]:
         if tokens[name]
     ]
     more = sum((n - now[name]) * tokens[name] for name, n in upcoming.seeds.items())
-    so_far = sum(n * tokens[name] for name, n in now.items())
+    so_far = settings.halves + sum(n * tokens[name] for name, n in now.items())
     pruned = (
         f", and prunes {upcoming.pruned} runs of each pruned objective" if upcoming.pruned else ""
     )

@@ -69,7 +69,7 @@ class Table:
                 kept &= self.rows[column].to_numpy() == value
             self._cache[asked] = self.with_rows(self.rows[kept])
         if self._cache[asked].rows.empty:
-            wanted = ", ".join(f"{column} {value}" for column, value in asked)
+            wanted = ", ".join(f"{column} {value}" for column, value in asked) or "any row"
             raise NotMeasuredError(f"{wanted} in the table {self.name}")
         return self._cache[asked]
 

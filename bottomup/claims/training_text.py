@@ -18,9 +18,12 @@ def description(tables: Tables, objective: str) -> str:
     """A sentence that compares the models of two halves with two seeds of one objective.
 
     tables: `pwcca_between_runs`. Distances are means over layers, seeds and pairs of seeds, with
-    their standard error over documents. Raises NotMeasuredError without models of halves.
+    their standard error over documents.
     """
-    halves = between_objectives(tables, names.half(objective, 1), names.half(objective, 2))
+    try:
+        halves = between_objectives(tables, names.half(objective, 1), names.half(objective, 2))
+    except NotMeasuredError:
+        return f"The text held out is too little to compare two models of halves of {objective}."
     sentence = (
         f"No interval stands for another training text. Two models of {objective}, each trained on "
         f"half of it, are {_distance(halves)} apart (PWCCA distance, mean over layers)"

@@ -307,9 +307,9 @@ class Views(Section):
 
     dtype: Literal["float16", "float32"] = key("type of the numbers in view files")
     pooling: Literal["last", "mean"] = key(
-        "what stands for a word if occurrences.unit is word: its last sub-word, or the mean of "
-        "all; in any case influence hides and compares single sub-words, and heads are judged by "
-        "the weights between sub-words"
+        "what stands for a word if occurrences.unit is word: its last sub-word (its first, of a "
+        "model that reads from the end), or the mean of all; in any case influence hides and "
+        "compares single sub-words, and heads are judged by the weights between sub-words"
     )
 
 

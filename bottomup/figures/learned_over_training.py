@@ -73,8 +73,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     dev loss, whose weights a run ends with, mean over seeds. Raises NoRowsError if no run at a step
     has a value.
     """
-    measured = [name for name in LEARNED if name in tables and len(tables[name])]
-    drawn = join([_points(tables, name) for name in measured])
+    drawn = join([_points(tables, name) for name in LEARNED if len(tables.get(name, ()))])
     at_steps = drawn.loc[drawn["x"].notna(), "series"].unique()
     if not len(at_steps):
         raise NoRowsError(

@@ -76,4 +76,4 @@ def over_layers(rows: pd.DataFrame, by: list[str], within: Range) -> pd.DataFram
         low, high = jackknife.interval(value, without, within)
         row = {"value": value, "ci_low": low, "ci_high": high, WITHOUT: without}
         means.append(dict(zip(by, key, strict=True)) | row)
-    return pd.DataFrame(means)
+    return pd.DataFrame(means, columns=[*by, "value", "ci_low", "ci_high", WITHOUT])

@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bottomup.core.errors import UserError
+from bottomup.core.layers import layer_at_depth
 from bottomup.core.seeds import generator
 from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.specials import PAD
@@ -192,7 +193,7 @@ def stitching(
     within, count = blocks[at], jackknife.n_blocks(blocks)
     n = jackknife.sums(np.ones(len(at)), within, count)
     for name, other in others:
-        theirs = [round(layer * other.config.encoder_layers / depth) for layer in layers]
+        theirs = [layer_at_depth(at, depth, other.config.encoder_layers) for at in layers]
         x, given = (_states(other.encoder, some, theirs, causal) for some in (fit, measured))
         for place, (from_layer, layer) in enumerate(zip(theirs, layers, strict=True)):
             first, moments = least_squares_and_scale(fit, x[place], replaced[place])

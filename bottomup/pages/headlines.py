@@ -102,15 +102,13 @@ KINDS = [
 def headlines(points: dict[str, pd.DataFrame]) -> list[dict[str, str]]:
     """The `name`, `title` and `seen` of the figures to open with.
 
-    points: what each figure of the study draws, by its name. Published points are left out.
+    points: what each figure of the study draws, by its name. Published points are left out, and so
+    are figures without a point of ours.
     """
-    chosen = [next((one for one in kind if one.figure in points), None) for kind in KINDS]
+    ours = {name: drawn[drawn["source"] == "ours"] for name, drawn in points.items()}
+    chosen = [next((one for one in kind if len(ours.get(one.figure, ()))), None) for kind in KINDS]
     return [
-        {"name": one.figure, "title": one.title, "seen": one.seen(_ours(points[one.figure]))}
+        {"name": one.figure, "title": one.title, "seen": one.seen(ours[one.figure])}
         for one in chosen
         if one
     ]
-
-
-def _ours(points: pd.DataFrame) -> pd.DataFrame:
-    return points[points["source"] == "ours"]

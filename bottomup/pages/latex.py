@@ -19,6 +19,7 @@ METRICS = {  # of quality: heading and digits
     "chrf": ("chrF", 1),
 }
 WIDEST = 40  # characters in a line of a cell
+FUNCTIONS = {"positional": "positional", "rare": "rare tokens", "syntactic": "syntactic"}
 LEFT = {f"heads_{kind}": f"{kind} heads" for kind in ("encoder", "decoder", "cross")}
 
 
@@ -86,23 +87,23 @@ def quality(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def head_functions(measured: pd.DataFrame) -> pd.DataFrame:
-    """How many heads the encoder of a run has, and how many have a function of each kind."""
-    needed = [*heads.HEAD, "function", "held"]
+    """How many heads the encoder of a run has, and how many have a function of each kind; nothing
+    where no function of the kind was asked of enough cases."""
+    needed = [*heads.HEAD, "function", "n", "n_needed", "held"]
     rows = heads.select({"functions": measured}, "functions", needed, attention="encoder")
-    held = {
-        "heads": pd.Series(True, rows.index),
-        "positional": rows["held"] & (rows["function"] == "positional"),
-        "rare tokens": rows["held"] & rows["function"].isin(heads.RARE),
+    asked = rows[rows["n"] >= rows["n_needed"]]
+    kinds = asked["function"].map(heads.function_kind)
+    have = {"heads": rows.assign(held=True)} | {
+        heading: asked[kinds == kind] for kind, heading in FUNCTIONS.items()
     }
-    held["syntactic"] = rows["held"] & ~held["positional"] & ~held["rare tokens"]
-    runs = pd.DataFrame(
-        {
-            name: rows[chosen].drop_duplicates(heads.HEAD).groupby(["objective", "seed"]).size()
-            for name, chosen in held.items()
-        }
-    )
-    runs = runs.fillna(0).reset_index()
-    return _by_objective({name: _cells(runs, name, ["objective"], digits=1) for name in held})
+    runs = pd.DataFrame({heading: _heads_that_hold(some) for heading, some in have.items()})
+    runs = runs.reset_index()
+    return _by_objective({name: _cells(runs, name, ["objective"], digits=1) for name in have})
+
+
+def _heads_that_hold(rows: pd.DataFrame) -> pd.Series:
+    """The number of heads of each run for which one of the rows is held."""
+    return rows.groupby(heads.HEAD)["held"].any().groupby(["objective", "seed"]).sum()
 
 
 def pruning(measured: pd.DataFrame) -> pd.DataFrame:

@@ -236,13 +236,17 @@ class Slices:
         study, objectives = self.study, self.subjects.objectives
         tokens = dict.fromkeys(objectives, 0)
         for name in self.subjects.trained:
-            of_seed = 3 if name in study.training_halves else 1  # on the text, and on each half
-            budget = study.objective_training(name).max_tokens
-            tokens[name] = of_seed * study.tokens_read(name, budget)
+            if not self.subjects.same_training(name):
+                budget = study.objective_training(name).max_tokens
+                tokens[name] = study.tokens_read(name, budget)
+        halves = [
+            tokens[names.whole(of)] * len(self.subjects.seeds(of)) for of in self.subjects.halves
+        ]
         values = {
             "planned": self._looks()["planned"],
             "seeds": {name: len(self.subjects.seeds(name)) for name in objectives},
             "tokens": tokens,
+            "halves": sum(halves),
             "initial": self._initial(),
             "pruned": self.study.pruning.n_seeds,
         }
@@ -316,7 +320,8 @@ class Slices:
             return known
         budget = self.study.objective_training(objective).max_tokens
         tokens = self.study.tokens_read(objective, budget)
-        return known | {"tokens": tokens, "about": tokens != budget}
+        exact = self.study.equal == "tokens" or self.study.objective_options(objective).name == "lm"
+        return known | {"tokens": tokens, "about": not exact}
 
     def write_latex(self, wildcards) -> Slice:
         options = {}

@@ -122,8 +122,3 @@ def too_few(rows: pd.DataFrame) -> pd.Series:
     if "n_needed" not in rows:
         return pd.Series(False, index=rows.index)
     return cases(rows) < rows["n_needed"]
-
-
-def depths(layers: int, count: int) -> list[int]:
-    """`count` layers that are equally far apart, the top among them; none twice."""
-    return sorted({round(layers * step / count) for step in range(1, count + 1)} - {0})

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bottomup.core import names
+from bottomup.core.layers import depths
 from bottomup.core.settings import Section, Seed, key
-from bottomup.tables import Table, depths
+from bottomup.tables import Table
 from bottomup.views.seen import Seen
 
 if TYPE_CHECKING:

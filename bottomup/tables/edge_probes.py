@@ -2,7 +2,8 @@
 
 Rows: one for each layer, task and metric, then the expected layer of each task, see
 `bottomup.measures.edge_probes`. The sentences are those of the table `structural_probe`, if as many
-are asked for with the same seed: all of their words count, each through its last sub-word.
+are asked for with the same seed: all of their words count, each through its last sub-word (its
+first, where a model reads from the end).
 """
 
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ TABLE = Table(
 
 
 class Settings(Section):
-    """What a linear classifier reads of words, pairs of words and phrases, by last sub-words."""
+    """What a linear classifier reads of words, pairs of words and phrases."""
 
     sentences: int = key(
         "sentences of 5 to 50 words that train it, and as many that test it, of other documents; "

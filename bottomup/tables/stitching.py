@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bottomup.core import names
+from bottomup.core.layers import depths
 from bottomup.core.settings import Run, Section, Seed, key
-from bottomup.tables import Table, depths, lens
+from bottomup.tables import Table, lens
 
 if TYPE_CHECKING:
     from bottomup.plan.slices import Slices

@@ -1,7 +1,8 @@
 """Whether a linear map of each layer of one subject holds the syntax trees of held-out sentences.
 
 Rows: one for each layer and metric, see `bottomup.measures.structural_probe`. All words of a
-sentence count, not only drawn occurrences, each through its last sub-word.
+sentence count, not only drawn occurrences, each through its last sub-word (its first, where a model
+reads from the end).
 """
 
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ TABLE = Table(
 
 
 class Settings(Section):
-    """Whether a linear map of a layer holds the syntax tree, word by last sub-word."""
+    """Whether a linear map of a layer holds the syntax tree."""
 
     sentences: int = key(
         "sentences of 5 to 50 words that train it, and as many that test it, of other documents; "

@@ -9,6 +9,7 @@ import pandas as pd
 
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_beside, read_table
+from bottomup.core.layers import layer_at_depth
 from bottomup.core.settings import Label, Measured, Null
 from bottomup.views.annotations import standing
 from bottomup.views.files import load
@@ -54,11 +55,11 @@ class Seen:
 
     def pairs_of_layers(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """The number and view of each layer, and the view of the second run at the same relative
-        depth: the same layer, if both have equally many. Of two equally near layers, the upper."""
+        depth, see `layer_at_depth`: the same layer, if both have equally many."""
         assert self.others is not None  # only tables of pairs ask for pairs
         depth, other_depth = len(self.views) - 1, len(self.others) - 1
         for layer, view in enumerate(self.views):
-            yield layer, view, self.others[(2 * layer * other_depth + depth) // (2 * depth)]
+            yield layer, view, self.others[layer_at_depth(layer, depth, other_depth)]
 
 
 def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:

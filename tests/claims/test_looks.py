@@ -122,7 +122,7 @@ def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_scr
         ("a", "undecided", "lm", "change"), ("b", "undecided", "mt untrained", "pruning")
     ).to_csv(tmp_path / "claims.csv", index=False)
     tokens = {"lm": 1000, "mt": 2000, "mlm": 3000, "untrained": 0, "untrained_causal": 0}
-    settings = {"planned": PLANNED, "seeds": NOW, "tokens": tokens, "initial": INITIAL}
+    settings = {"planned": PLANNED, "seeds": NOW, "tokens": tokens, "initial": INITIAL, "halves": 0}
     look = tmp_path / "next_look.yaml"
 
     def written(**changes):
@@ -146,6 +146,8 @@ def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_scr
     assert yaml.safe_load(written(**second)) == {"objectives": third, "pruning": eight}
     kept = {"objectives": {"mlm": five, "untrained": five}, "pruning": five}
     assert yaml.safe_load(written(planned=[3, 5], **second)) == kept
+    # Models of halves count where they were trained, and no look has more of them.
+    assert "# It trains 25% of the" in written(halves=6000)
     # Of a study that trains nothing.
     assert "# It trains 0% of the" in written(tokens=dict.fromkeys(tokens, 0))
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from bottomup.claims import NotMeasuredError
 from bottomup.claims.training_text import description
 from tests.claims import made_up
 
@@ -49,5 +47,11 @@ def test_the_error_is_that_of_documents():
 def test_without_a_second_seed_or_without_halves():
     found = description(distances(*HALVES, *OTHERS), "lm")
     assert found.endswith("mean over layers); there are no two seeds to compare this with.")
-    with pytest.raises(NotMeasuredError, match="lm_half1"):
-        description(distances(SEEDS), "lm")
+    assert "too little to compare two models of halves of lm" in description(distances(SEEDS), "lm")
+
+
+def test_too_little_text_held_out_ends_no_page():
+    few = distances(*HALVES, SEEDS)["pwcca_between_runs"].rows.assign(distance=np.nan)
+    tables = made_up.tables({"pwcca_between_runs": few.assign(without=[[np.nan]] * len(few))})
+    nothing = {name: of.filtered(of.rows["distance"].notna()) for name, of in tables.items()}
+    assert "too little to compare" in description(nothing, "lm")

@@ -65,6 +65,14 @@ def test_verbs_are_those_of_the_model_with_any_number_of_attractors(tables):
     assert levels == ["nothing seen\n= 0.15", "5-grams\n= 0.51"]
 
 
+def test_without_parts_of_speech_it_draws_the_other_panels(tables):
+    relations = tables["probes"].assign(task="relation")
+    _, points = figure_of.draw(tables | {"probes": relations})
+    assert {*points["panel"]} == {"agreement"}
+    with pytest.raises(NoRowsError, match="no table of"):
+        figure_of.draw({"probes": relations, "lm-1": tables["lm-1"], "lm-2": tables["lm-2"]})
+
+
 def test_without_a_run_at_a_step_it_says_what_to_do(tables):
     """Also if verbs were asked for, and none was found."""
     whole = tables["probes"].query("objective == 'lm'")

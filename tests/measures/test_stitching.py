@@ -9,12 +9,12 @@ import torch
 
 from bottomup import objectives
 from bottomup.core.errors import UserError
+from bottomup.core.layers import depths
 from bottomup.corpus.specials import MASK, PAD
 from bottomup.measures import stitching
 from bottomup.measures.quality import predictions
 from bottomup.measures.stitching import batches, by_loss, losses, mapped, read
 from bottomup.model.transformer import Encoding
-from bottomup.tables import depths
 from tests.tiny import drawn, random_text
 
 OBJECTIVES = ["lm", "mlm", "mt"]
@@ -175,6 +175,13 @@ def test_layers_are_those_at_the_same_share_of_the_depth():
     assert depths(6, 3) == [2, 4, 6] and depths(3, 1) == [3] and depths(2, 5) == [1, 2]
     found = rows_of("lm", [drawn("untrained", seed=9, layers=4)]).reset_index()
     assert set(zip(found["from_layer"], found["layer"], strict=True)) == {(2, 1), (4, 2)}
+
+
+def test_of_two_equally_near_layers_it_is_the_upper():
+    """As in tables of pairs, which figures draw beside: `pairs_of_layers`."""
+    found = rows_of("lm", [drawn("untrained", seed=9, layers=3)], layers=[1]).reset_index()
+    assert set(found["from_layer"]) == {2}
+    assert depths(5, 2) == [3, 5]
 
 
 def test_intervals_leave_out_blocks_of_documents():

@@ -1,4 +1,5 @@
 import pandas as pd
+import pytest
 
 from bottomup.pages.headlines import headlines
 
@@ -28,6 +29,27 @@ FUNCTIONS = points(
     ("mt", "layer 1", "r", 1, 0.7, "ours"),
     ("EN-DE", "layer 1", "+1", 1, 0.7, "published"),
 )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mutual_information_input",
+        "distance_between_layers",
+        "learned_over_training",
+        "head_functions",
+    ],
+)
+@pytest.mark.parametrize("drawn", [points(), DISTANCES.assign(source="published")])
+def test_a_figure_without_a_point_of_ours_is_no_headline(name, drawn):
+    other = {"distance_between_tasks": DISTANCES}
+    assert [told["name"] for told in headlines({name: drawn} | other)] == [*other]
+
+
+def test_the_next_figure_of_its_kind_stands_in_for_one_without_points():
+    rows = ("lm, encoder", "layer 1", "confidence", 1, 0.31, "ours")
+    (told,) = headlines({"head_functions": points(), "head_importance": points(rows)})
+    assert told["name"] == "head_importance"
 
 
 def test_a_curve_is_told_by_its_ends_in_the_first_panel():

@@ -1359,8 +1359,8 @@ def test_equal_budgets_are_told_to_trainings_alone():
         study = load(changed(equal=equal, objectives__mlm={"choose": 0.4}))
         assert Slices(study).train("mlm", wildcards).get("equal") == told
         assert study.tokens_read("mlm", 1000) == tokens
-        told = Slices(study).show_index([])["objectives"]["mlm"]
-        assert told["about"] == (tokens != 1000)
+        shown = Slices(study).show_index([])["objectives"]
+        assert shown["mlm"]["about"] == (told is not None) and not shown["lm"]["about"]
     assert study.tokens_read("mt", 1000) == 500
     pruned = SimpleNamespace(**vars(PRUNED) | {"method": "gates"})
     assert "equal" not in Slices(study).prune_heads(pruned)
@@ -1556,12 +1556,18 @@ def test_objectives_have_the_seeds_of_the_first_look_unless_they_ask_for_more():
     assert next_look["tokens"]["untrained"] == 0 < next_look["tokens"]["mt"]
 
 
-def test_a_seed_of_an_objective_with_halves_trains_three_models():
-    budget = {"max_tokens": 10**6}
-    study = changed(training_halves=["lm"], objectives__lm__training=budget)
-    study["objectives"]["mlm"] = {"training": budget}
-    tokens = Slices(load(study)).plan_next_look()["tokens"]
-    assert tokens["lm"] == 3 * tokens["mlm"] > 0
+def test_a_look_more_trains_no_models_of_halves():
+    budget, looks = {"max_tokens": 10**6}, {"seeds": [1, 2, 3], "looks": [2, 3]}
+    study = changed(training_halves=["lm"], objectives__lm__training=budget, **looks)
+    look = Slices(load(study)).plan_next_look()
+    assert look["tokens"]["lm"] == 10**6 and look["halves"] == 2 * 2 * 10**6
+
+
+def test_a_training_under_two_names_is_one():
+    objectives = {"a": MADE, "b": MADE | {"looked_at": "mlm"}, "lm": {}}
+    study = load(changed(objectives=objectives, pruning__penalties={}))
+    tokens = Slices(study).plan_next_look()["tokens"]
+    assert tokens["a"] > 0 == tokens["b"]
 
 
 def test_without_looks_all_seeds_are_one():
