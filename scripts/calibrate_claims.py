@@ -43,7 +43,7 @@ def main(arguments: argparse.Namespace) -> None:
     # Claims beyond the papers have no published curves, only a size of the effect.
     shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
     theirs, _ = find_all(shown, papers, settings.initial)
-    prior_of = priors(as_if) | priors(findings)
+    prior_of = priors(findings | as_if) | priors(findings)
     calibration = calibrate(findings | as_if, theirs, prior_of, settings.studies, settings.seed)
     write_table(calibration.assign(as_if=calibration["claim"].isin(as_if)), arguments.table)
 

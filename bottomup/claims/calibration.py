@@ -76,6 +76,7 @@ def _enough(
         return np.nan, np.nan, np.nan
     # The formula ignores the correlation of parts and the spread of variances.
     runs, text = wanted
+    runs = max(runs, 3 if finding.claim.across_seeds else 2)  # two runs make one pair
     larger = [(more, text) for more in range(runs, MOST_RUNS)]
     larger += [(MOST_RUNS, text * factor) for factor in (1, 1.25, 1.5, 2, 3)]
     for more, of_text in larger:
@@ -177,7 +178,9 @@ class Simulation:
         if finding.condition:
             known = finding.condition.evidence(finding.blocks)
             condition = self.evidence([finding.condition], [known], truth.condition)
-        return decided(finding.claim, self.prior, parts, added, condition)
+        judged = decided(finding.claim, self.prior, parts, added, condition)
+        as_it_is = self.n_runs is None
+        return judged.in_vain() if as_it_is and finding.unrepeated else judged
 
     def evidence(
         self, replicates: list[Replicates], evidence: list[Evidence], truth: np.ndarray

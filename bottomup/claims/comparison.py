@@ -29,13 +29,23 @@ def correlate(comparison: pd.DataFrame) -> pd.DataFrame:
     """Spearman's rank correlation of our curve and the published one over x: a row for each curve.
 
     comparison: as from `beside`. Columns are `CURVE`, n_points, rank_correlation.
-    The correlation is empty if the two share fewer than three points, or if one is constant.
+    The correlation is empty if the two share fewer than three points, if one is constant, or if
+    they end at different layers: one would be compared with a part of the other.
     """
-    common = comparison.dropna(subset=["ours", "published"])
-    rows = [
-        [*curve, len(part), _spearman(part)] for curve, part in common.groupby(CURVE, sort=False)
-    ]
+    rows = []
+    for curve, part in comparison.groupby(CURVE, sort=False):
+        common = part.dropna(subset=["ours", "published"])
+        if len(common):
+            ends = {_last(part[part[of].notna()]["x"]) for of in ("ours", "published")}
+            correlation = _spearman(common) if len(ends) == 1 else float("nan")
+            rows.append([*curve, len(common), correlation])
     return pd.DataFrame(rows, columns=[*CURVE, "n_points", "rank_correlation"])
+
+
+def _last(places: pd.Series) -> float | None:
+    """The last of places that are numbers, or steps from one to the next; None for others."""
+    numbers = places.astype(str).str.extract(r"^(?:\d+-)?(\d+)$")[0]
+    return None if numbers.isna().any() else float(numbers.astype(float).max())
 
 
 def _spearman(part: pd.DataFrame) -> float:

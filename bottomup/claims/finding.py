@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -88,16 +89,21 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
 
 
 def known(values: np.ndarray) -> np.ndarray:
-    """The parts with their draws, if each has a value; else NotMeasuredError, since a run with a
-    NaN says nothing."""
-    if np.isnan(values[:, 0]).any():
-        raise NotMeasuredError("number where a value is NaN")
+    """The parts with their draws, if each has a finite value; else NotMeasuredError, since a run
+    without a number says nothing."""
+    if not np.isfinite(values[:, 0]).all():
+        raise NotMeasuredError("number where a value is NaN or infinite")
     return values
 
 
 def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     every = [*runs.of_seed]
-    whole = known(np.stack(parts(runs.tables)))
+    whole = np.stack(parts(runs.tables))
+    if not np.isfinite(whole[:, 0]).all():
+        with_numbers = _with_numbers(parts, runs)
+        if 1 < len(with_numbers) < len(every):
+            return _across(parts, runs.only(with_numbers))
+    known(whole)
     try:
         left = {seed: np.stack(parts(of_seeds(runs.tables, {*every} - {seed}))) for seed in every}
     except NotMeasuredError:  # a single pair of seeds
@@ -113,6 +119,16 @@ def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     # A seed that only other objectives have is not a run here.
     kept = [seed for seed in every if not equal[seed].all()] or every
     return Replicates(kept, whole, np.stack([left[seed][:, 0] for seed in kept]))
+
+
+def _with_numbers(parts: Callable[[Tables], Parts], runs: Runs) -> list[int]:
+    """The seeds whose runs make finite values with those of another seed."""
+    kept = set()
+    for pair in combinations(runs.of_seed, 2):
+        with suppress(NotMeasuredError):
+            known(np.stack(parts(of_seeds(runs.tables, {*pair}))))
+            kept |= {*pair}
+    return [seed for seed in runs.of_seed if seed in kept]
 
 
 @dataclass(frozen=True)
@@ -168,7 +184,7 @@ class Finding:
         before = self.before.evidence(self.blocks) if self.before else None
         initial = decide(before, prior, claim.margin, claim.one_of) if before else None
         decisions = decided(claim, prior, self.parts, self.added, self.of_condition, initial)
-        return replace(decisions, p=decisions.p.at_least(1.0)) if self.unrepeated else decisions
+        return decisions.in_vain() if self.unrepeated else decisions
 
 
 def decided(
@@ -201,7 +217,8 @@ def decided(
         met = decide(condition, of_condition(claim, prior), claim.margin_of_condition)
         p = p.at_least(met.above)
     unknown_runs = parts.n_runs == 1 and not prior.df
-    return Decided(own, more, initial, met, p.at_least(1.0) if unknown_runs else p, unknown_runs)
+    decisions = Decided(own, more, initial, met, p, unknown_runs)
+    return decisions.in_vain() if unknown_runs else decisions
 
 
 def of_condition(claim: Claim, prior: Prior) -> Prior:
@@ -222,6 +239,10 @@ class Decided:
     condition: Decision | None
     p: PValues
     unknown_runs: bool
+
+    def in_vain(self) -> "Decided":
+        """The same, with nothing decided."""
+        return replace(self, p=self.p.at_least(1.0))
 
     @property
     def less_than_before(self) -> bool:

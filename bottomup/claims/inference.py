@@ -23,6 +23,7 @@ from bottomup.measures.over_runs import (
     NO_PRIOR,
     Estimates,
     Prior,
+    beyond_rounding,
     errors,
     variance_of_a_run,
     variance_of_runs,
@@ -155,10 +156,11 @@ def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
 
 
 def known_errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
-    """Standard errors and their degrees of freedom, as from `errors`. An error of 0 becomes NaN: a
-    finite sample without spread does not tell how far another would be."""
+    """Standard errors and their degrees of freedom, as from `errors`. An error of 0, or of what
+    rounding leaves of it, becomes NaN: a finite sample without spread does not tell how far another
+    would be."""
     error, df = errors(evidence, prior)
-    return np.where(error > 0, error, np.nan), df
+    return np.where(beyond_rounding(error, evidence.values), error, np.nan), df
 
 
 def _p(room: np.ndarray, error: np.ndarray, df: np.ndarray) -> np.ndarray:
@@ -192,7 +194,7 @@ def enough(
 ) -> tuple[int, float] | None:
     """How many runs, and how many times the text, would decide with a power of 80 % if the values
     stayed. None if no number would: a part lies within the margin and no other below it (with
-    `one_of`, above it).
+    `one_of`, above it), or the variance over text is not known.
 
     The fewest runs with the text as it is, up to `MOST_RUNS`; else the least text with that many.
     They are enough even if the runs turn out to vary a little more than is usual.
@@ -201,7 +203,7 @@ def enough(
     below = values < -margin
     room = np.abs(values) - margin
     decisive = below if below.any() else np.ones_like(below)
-    if not (room[decisive] > 0).all():
+    if not (room[decisive] > 0).all() or np.isnan(evidence.text).any():
         return None
     run = variance_of_a_run(evidence, prior)
     for n_runs in range(2, MOST_RUNS + 1):

@@ -24,6 +24,7 @@ from bottomup.claims.words import (
     REPRODUCED,
     UNDECIDED,
 )
+from bottomup.core import names
 
 OF_CLAIM = (
     *("paper", "statement", "section", "measure", "statistic", "margin", "published"),
@@ -72,7 +73,7 @@ def judge(
             sure[name] = before.then(now)
             if sure[name].word == UNDECIDED or sure[name].word != before.word:
                 at[name] = look
-    names = objectives(tables)
+    present = objectives(tables)
     rows = []
     for claim in claims:
         row = {"claim": claim.name} | {name: getattr(claim, name) for name in OF_CLAIM}
@@ -81,12 +82,13 @@ def judge(
             name = claim.name
             finding, decisions, prior = findings[name], decided[name], prior_of[name]
             curve = curves[curves["claim"] == claim.name]
-            about = rests_on(finding, tables, names)
-            why = [f"{name}: {not_ready[name]}" for name in about if name in not_ready]
+            about = rests_on(finding, tables, present)
+            models = [*dict.fromkeys(names.whole(name) for name in about)]
+            why = [f"{name}: {not_ready[name]}" for name in models if name in not_ready]
             row |= _numbers(finding, decisions) | _marks(finding, decisions, sure[name])
             row |= agreeing(curve, decisions.p.alone)
             row |= {"power": _power(finding, decisions, prior)}
-            row |= {"look": at[name], "rests_on": " ".join(about)}
+            row |= {"look": at[name], "rests_on": " ".join(models)}
             row |= _verdict(sure[name].word, decisions.p.alone, curve, why)
             row |= {"undecided_until": IN_OTHER_WORDS.get(row["verdict"], "")}
             if row["verdict"] == UNDECIDED:
@@ -121,13 +123,13 @@ def _counted_once(rows: pd.DataFrame, findings: Mapping[str, Finding]) -> pd.Dat
     """The rows with a column `same_number_as`: claims of a paper that rest on one number are one
     finding, so each of them names the first.
 
-    Such claims have the same lower end of the interval, and other text would move them alike; their
-    upper ends differ if they have more or fewer parts. Numbers that text does not move are never
-    one, since counts may be equal by chance.
+    Other text would move the statistics of such claims alike. Their intervals may differ: they are
+    about other parts as well, or published in another size, by which runs are known to vary.
+    Numbers that text does not move are never one, since counts may be equal by chance.
     """
     rows["same_number_as"] = ""
     moved = rows["claim"].map({name: _moved_by_text(of) for name, of in findings.items()})
-    for _, same in rows.groupby(["paper", "ci_low", moved], sort=False):
+    for _, same in rows.groupby(["paper", moved], sort=False):
         rows.loc[same.index[1:], "same_number_as"] = same["claim"].iloc[0]
     return rows
 

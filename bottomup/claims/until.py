@@ -44,7 +44,8 @@ def until(
         return "a second run tells how far runs are apart"
     if decisions.less_than_before:
         return LESS_THAN_BEFORE
-    if np.isnan(finding.parts.text).any():
+    known = (finding.parts, finding.added, finding.of_condition)
+    if any(np.isnan(evidence.text).any() for evidence in known if evidence):
         return (
             f"more of the {text_of}: without one block of documents a value that it rests on is "
             f"missing; or {larger}"

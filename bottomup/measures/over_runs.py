@@ -67,11 +67,19 @@ NO_PRIOR = Prior(0.0, 0.0)
 
 def variance_of_runs(without_seed: np.ndarray) -> np.ndarray:
     """The variance of one run's value, from the means without each seed `[seeds, ...]`: as many
-    times the jackknife's variance of the mean as there are seeds. NaN for fewer than two."""
+    times the jackknife's variance of the mean as there are seeds. 0 for what rounding leaves of
+    equal runs. NaN for fewer than two."""
     n = len(without_seed)
     if n < 2:
         return np.full(without_seed.shape[1:], np.nan)
-    return (n - 1) * ((without_seed - without_seed.mean(0)) ** 2).sum(0)
+    mean = without_seed.mean(0)
+    variance = (n - 1) * ((without_seed - mean) ** 2).sum(0)
+    return np.where(beyond_rounding(np.sqrt(variance), mean), variance, 0.0)
+
+
+def beyond_rounding(spread: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Whether a spread of these values is more than what rounding leaves of none."""
+    return spread > jackknife.ROUNDING * np.maximum(1.0, np.abs(values))
 
 
 def errors(estimates: Estimates, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +101,7 @@ def degrees_of_runs(estimates: Estimates, prior: Prior) -> np.ndarray:
     """The degrees of freedom of a run's variance: with those of the prior where it is moderated."""
     own_df = estimates.n_runs - 1
     if not own_df or not prior.df:
-        return np.full_like(estimates.run, max(own_df + prior.df, 1))
+        return np.full_like(estimates.run, own_df or prior.df or 1)
     return np.where(estimates.run > prior.variance, own_df, own_df + prior.df)
 
 
@@ -101,9 +109,8 @@ def variance_of_a_run(estimates: Estimates, prior: Prior) -> np.ndarray:
     """The moderated variance of one run's value: at least that of the draws in measuring it."""
     own_df = estimates.n_runs - 1
     own = estimates.run if own_df else np.zeros_like(estimates.run)
-    moderated = prior.df * prior.variance + own_df * own
-    drawn = estimates.noise * estimates.n_runs
-    return np.maximum(np.maximum(own, moderated / max(prior.df + own_df, 1)), drawn)
+    moderated = (prior.df * prior.variance + own_df * own) / (prior.df + own_df or 1)
+    return np.maximum(np.maximum(own, moderated), estimates.noise * estimates.n_runs)
 
 
 def mean(
@@ -139,7 +146,7 @@ def interval(estimates: Estimates, within: Range) -> tuple[float, float]:
     """
     error, df = errors(estimates, NO_PRIOR)
     half_width = stdtrit(df, 0.975) * error
-    if not half_width > jackknife.ROUNDING * max(1.0, abs(float(estimates.values))):
+    if not beyond_rounding(half_width, estimates.values):
         return np.nan, np.nan
     low = max(float(estimates.values - half_width), within.low)
     high = min(float(estimates.values + half_width), within.high)

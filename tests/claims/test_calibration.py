@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.claims import inference
+from bottomup.claims import NotMeasuredError, inference
 from bottomup.claims.calibration import COLUMNS, Simulation, Truth, calibrate
 from bottomup.claims.finding import find_all
 from bottomup.claims.inference import NO_PRIOR, Prior, enough
@@ -198,3 +198,26 @@ def test_noise_of_measuring_is_that_of_each_run():
     rows = calibrate({"one": one}, {}, priors, 4000, 1).set_index("claim")
     assert rows.loc["one", "runs_for_80_percent"] == pytest.approx(runs, abs=runs)
     assert rows.loc["one", "reproduced_there"] > 0.74
+
+
+def test_what_one_run_of_several_shows_is_decided_in_no_simulated_study():
+    """As in the real one; but with more runs it would be."""
+
+    def only_where_large(these):
+        values = of("mt")(these)
+        if values[0][0] < 1:
+            raise NotMeasuredError("head")
+        return values
+
+    only = replace(claim(only_where_large, of_training=False), name="only")
+    some = found({"change": of_seeds(mt=[2.0, 0.5, 0.6])}, [only])
+    row = calibrate(some, {}, {"only": Prior(0.01, 2.0)}, 200, 1).iloc[0]
+    assert row["reproduced_if_as_published"] == 0 and row["runs_for_80_percent"] >= 2
+
+
+def test_two_runs_that_make_one_pair_are_never_enough():
+    each = replace(BOTH, name="each", published=150.0)
+    across = replace(each, name="across", across_seeds=True)
+    some = found(study([150.0, 150.0]), [each, across])
+    rows = calibrate(some, {}, dict.fromkeys(some, Prior(1e-6, 2.0)), 200, 1)
+    assert rows["runs_for_80_percent"].tolist() == [2, 3]

@@ -96,6 +96,25 @@ def test_rank_correlation(ours, theirs, expected, recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("places", ["{}", "{}-{}"])
+@pytest.mark.parametrize("n", [3, 12])
+def test_models_of_another_depth_have_no_correlation(n, places):
+    """A deeper model's lower half would be compared with all of the published one."""
+    ours, theirs = points("ours", "lm", [*range(n)]), points("published", "lm", [*range(6)])
+    both = pd.concat([ours, theirs])
+    both["x"] = [places.format(x, int(x) + 1) for x in both["x"]]
+    row = comparison.correlate(comparison.beside(both)).iloc[0]
+    assert math.isnan(row["rank_correlation"]) and row["n_points"] == min(n, 6)
+
+
+def test_places_that_are_no_layers_are_compared_where_both_have_them():
+    words = ["s-v", "v-o", "n-a", "a-v"]
+    ours = points("ours", "lm", [1, 2, 3, 4]).assign(x=words)
+    theirs = points("published", "lm", [1, 2, 3]).assign(x=words[:3])
+    row = comparison.correlate(comparison.beside(pd.concat([ours, theirs]))).iloc[0]
+    assert row["rank_correlation"] == 1 and row["n_points"] == 3
+
+
 def test_nothing_published_is_nothing_compared():
     table = comparison.beside(points("ours", "lm", [1, 2, 3]))
     assert table.empty and list(table) == comparison.COLUMNS

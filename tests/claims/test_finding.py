@@ -103,6 +103,25 @@ def test_a_part_with_fewer_seeds_has_no_more_runs_than_these():
     assert found.whole[:, 0] == pytest.approx([4, 3]), "of LM the pairs of these seeds"
 
 
+@pytest.mark.parametrize("without", [(2,), (2, 5)])
+def test_pairs_with_a_run_without_numbers_are_as_if_it_were_not_there(without):
+    def apart(found):
+        return [found["pwcca_between_runs"].where().values("distance").mean(0)]
+
+    distances = {("lm", a, "lm", b): a + b for a in range(1, 6) for b in range(a + 1, 6)}
+    spoilt = {
+        pair: math.nan if {pair[1], pair[3]} & {*without} else of for pair, of in distances.items()
+    }
+    known = {pair: of for pair, of in distances.items() if not {pair[1], pair[3]} & {*without}}
+    one, other = (
+        Replicates.of(apart, Runs.of(tables({"pwcca_between_runs": pairs(some)})), True)
+        for some in (spoilt, known)
+    )
+    assert one.seeds == other.seeds == sorted({1, 2, 3, 4, 5} - {*without})
+    assert one.whole[0, 0] == other.whole[0, 0]
+    np.testing.assert_array_equal(one.without, other.without)
+
+
 def test_what_training_adds_is_over_the_same_runs():
     these = runs_of(mt=[3, 5], untrained=[1, 1.5, 40])
     found = found_of(claim(of("mt")), these)
@@ -228,8 +247,9 @@ def test_what_is_usual_does_not_hang_on_the_units_of_claims():
 
 
 def test_a_run_without_numbers_is_no_run():
-    these = runs_of(mt=[3.0, math.nan, 3.2], lm=[1.0, 1.0, 1.0])
-    assert found_of(claim(of("mt"), of_training=False), these).replicates.seeds == [1, 3]
+    for without in (math.nan, math.inf):
+        these = runs_of(mt=[3.0, without, 3.2], lm=[1.0, 1.0, 1.0])
+        assert found_of(claim(of("mt"), of_training=False), these).replicates.seeds == [1, 3]
     nothing = runs_of(mt=[math.nan] * 3)
     with pytest.raises(NotMeasuredError, match="NaN"):
         found_of(claim(of("mt")), nothing)

@@ -19,6 +19,7 @@ from bottomup.claims.inference import (
     pooled_prior,
     power,
     variance_of_a_run,
+    variance_of_runs,
 )
 from bottomup.claims.tables import N_DRAWS, NOISE, TEXT
 
@@ -225,6 +226,33 @@ def test_unusual_runs_are_far_in_the_tail_more_often_than_they_should(n_runs, ti
 def test_one_run_is_as_wrong_as_it_is_unusual():
     shares = [share_decided(simulated(1, run=times), USUAL) for times in (1, 3, 10)]
     assert shares[0] <= 0.01 and shares[1] <= 0.02 and shares[2] >= 0.1  # hence "one run"
+
+
+@pytest.mark.parametrize("df", [0.25, 0.5, 1.0, 2.0])
+def test_one_run_among_usual_ones_is_as_often_wrong_as_it_may_be(df):
+    """With variances exactly as the prior has them: it has the degrees of the prior, however
+    few."""
+    rng = np.random.default_rng(0)
+    variances = df / rng.chisquare(df, (N, 1))
+    found = evidence(rng.standard_normal((N, 1)) * np.sqrt(variances))
+    decision = decide(found, Prior(1.0, df), 0.0)
+    p = 2 * np.minimum(decision.above, decision.below)
+    for level in (0.05, 0.005):
+        assert np.mean(p <= level) == pytest.approx(level, rel=0.35)
+
+
+def test_runs_that_tie_decide_nothing_and_are_no_usual_variance():
+    def runs(*values):
+        values = np.array(values)[:, None]
+        return variance_of_runs((values.sum(0) - values) / (len(values) - 1))
+
+    ties = evidence([1 / 3], run=runs(1 / 3, 1 / 3, 1 / 3), n_runs=3)
+    found = decide(ties, NO_PRIOR, 0.0)
+    assert found.above == found.below == 1 and np.isnan([found.low, found.high]).all()
+    others = [
+        evidence([1.0], run=runs(*row), n_runs=3) for row in ((1, 2, 2), (1, 3, 1), (1, 1, 5))
+    ]
+    assert pooled_prior([*others, ties]) == pooled_prior(others)
 
 
 @pytest.mark.parametrize("n_runs", [2, 3, 5])

@@ -231,6 +231,28 @@ def test_one_number_is_counted_once():
     assert rows["same_number_as"].fillna("").tolist() == ["", "a", ""]
 
 
+def test_one_number_is_counted_once_whatever_its_published_size():
+    """By which intervals differ, since runs vary in units of it as those of other claims do."""
+    table = of_seeds(mt=[3.0, 3.1, 3.2], lm=[5.0, 7.0, 6.0], mlm=[4.0, 9.0, 3.0])
+    sizes = {"mt": 2.0, "mt again": 0.1, "lm": 2.0, "mlm": 2.0}
+    claims = [
+        claim(of(name.split()[0]), of_training=False, published=size)
+        for name, size in sizes.items()
+    ]
+    rows = made_up.judged({"change": table}, named(claims, [*sizes])).loc[[*sizes]]
+    assert rows["ci_low"].nunique() == len(sizes)
+    assert rows["same_number_as"].fillna("").tolist() == ["", "mt", "", ""]
+
+
+def test_a_claim_about_steps_rests_on_the_models_that_took_them():
+    """Which may still learn, while a model at its first step is ready for nothing."""
+    table = of_seeds(lm_step1=[-3.0, -3.1, -3.2], lm_step9=[-3.0, -3.1, -3.2])
+    steps = claim(of("lm_step1", "lm_step9"), of_training=False)
+    row = judged(table, steps, not_ready={"lm_step1": "accuracy 0.001"})
+    assert (row["verdict"], row["rests_on"]) == ("contradicted", "lm")
+    assert judged(table, steps, not_ready={"lm": "still falls"})["verdict"] == "not yet"
+
+
 def test_numbers_that_are_equal_by_chance_count_each():
     """As shares of heads may be, which no other text would move."""
     values = [3.0, 3.1, 3.2]
@@ -340,6 +362,19 @@ def test_no_runs_are_asked_for_that_would_not_decide():
     # (2.13 + 0.86) (6.25 / 16) ** 0.5.
     against = [0.5, -2.0, -4.5]
     assert until(against, against[::-1]) == "16 runs, if the values stay; or a larger model"
+
+
+@pytest.mark.parametrize("name", ["mt", "untrained", "lm"])
+def test_a_block_without_a_value_asks_for_text_and_no_runs(name):
+    """Of the models that the claim is about, of initial ones, and of those of its condition."""
+    table = of_seeds(mt=[3.0, 3.1, 3.2], untrained=[1.0, 1.0, 1.1], lm=[4.0, 4.1, 4.3])
+    table["without"] = [
+        np.append(np.nan, of[1:]) if (model, seed) == (name, 2) else of
+        for model, seed, of in zip(table["objective"], table["seed"], table["without"], strict=True)
+    ]
+    row = judged(table, claim(of("mt"), where=of("lm")))
+    assert row["verdict"] == "undecided"
+    assert row["undecided_until"].startswith("more of the held-out text: without one block")
 
 
 def test_an_interval_ends_where_its_statistic_does():

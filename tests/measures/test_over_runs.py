@@ -76,6 +76,14 @@ def test_the_variance_of_runs_is_that_of_the_sample():
     assert np.isnan(variance_of_runs(left[:1]))
 
 
+@pytest.mark.parametrize("n_runs", [2, 3, 5, 8])
+def test_equal_runs_do_not_vary_by_rounding(n_runs):
+    """As tau-a of six pairs may be equal in all runs."""
+    for value in np.arange(-28, 29) / 28:
+        values = np.full((n_runs, 1), value)
+        assert variance_of_runs((values.sum(0) - values) / (n_runs - 1)) == [0.0]
+
+
 def test_an_interval_stays_within_what_is_possible():
     values = np.array([0.9, 0.99, 0.6])
     without = values[:, None] + np.array([-0.2, 0.05, 0.1])
