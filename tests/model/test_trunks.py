@@ -128,6 +128,13 @@ def test_an_lstm_is_in_float32_on_a_cpu_that_does_not_multiply_bfloat16(monkeypa
     assert low.dtype == torch.float32 and torch.equal(low, layer(x, tokens))
 
 
+def test_an_lstm_is_one_through_which_cudnn_computes_gradients():
+    """As transfer needs of a model that it looks at, whose dropout is off."""
+    model = drawn("mlm", trunk="lstm").eval()
+    of_kind = {type(part): part.training for part in model.modules()}
+    assert of_kind[lstm.Lstm] and not of_kind[type(model)]
+
+
 def test_layers_of_an_lstm_see_both_sides_in_each_half():
     """Above the first layer, both directions read what both have made of the layer below."""
     first, second = (moved_by("mlm", "lstm")[:, layer].unflatten(-1, (2, 8)) for layer in (1, 2))

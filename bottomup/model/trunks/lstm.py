@@ -36,10 +36,18 @@ def computable(device: torch.device) -> AbstractContextManager:
     return nullcontext()
 
 
-def lstm(width: int, out: int) -> nn.LSTM:
+class Lstm(nn.LSTM):
+    """An LSTM that is always in training mode, through which alone cuDNN computes gradients. It has
+    no dropout, so its output is the same."""
+
+    def train(self, mode: bool = True) -> "Lstm":
+        return super().train(True)
+
+
+def lstm(width: int, out: int) -> Lstm:
     """An LSTM that remembers at first: biases are 0, those of the forget gate 1 (Jozefowicz et al.
     2015)."""
-    layer = nn.LSTM(width, out, batch_first=True)
+    layer = Lstm(width, out, batch_first=True)
     biases = [layer.get_parameter(name) for name in ("bias_ih_l0", "bias_hh_l0")]
     for bias in biases:
         nn.init.zeros_(bias)
