@@ -19,21 +19,21 @@ ROUNDS = 20
 PASSES = 4
 # A block of distances stays in a core's cache for 1,000 clusters.
 BLOCK_ROWS = 1024
-# Squared distances may grow by this share where bfloat16 chooses the centers of a pass.
+# Squared distances may grow by this share where a coarser number format chooses the centers.
 COARSE = 1e-4
 
 
 def fit(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tensor:
     """Cluster centers `[<= n_clusters, d]`, after `PASSES` passes in mini-batches over the points.
 
-    points: float32 `[n, d]`, their mean near 0 for the precision of the distances. There are
-    fewer centers than asked only where there are fewer distinct points.
+    points: `[n, d]` as from `resolved`, their mean near 0 for the precision of the distances. There
+    are fewer centers than asked only where there are fewer distinct points.
 
     Each point moves its nearest center towards it by 1 / (points this center has seen): the
     center is the mean of all points that it was ever nearest to.
     """
     centers = first_centers(points, n_clusters, generator)
-    # In float64, so that a GPU's order of additions does not show in float32 centers.
+    # In float64, so that a GPU's order of additions does not show in the centers.
     sums = torch.zeros_like(centers, dtype=torch.float64)
     counts = sums.new_zeros(len(centers), 1)
     dtype = dtype_of_products(points[: BATCH_POINTS * n_clusters], centers)
@@ -44,8 +44,17 @@ def fit(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tens
             index, _ = nearest(rows, centers, dtype)
             sums.index_add_(0, index, rows.double())
             counts += torch.bincount(index, minlength=len(centers))[:, None]
-            centers = torch.where(counts > 0, sums / counts, centers.double()).float()
+            centers = torch.where(counts > 0, sums / counts, centers.double()).to(points.dtype)
     return centers
+
+
+def resolved(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tensor:
+    """The points `[n, d]`, in float64 where float32 does not find the nearest of `n_clusters`: as
+    where one neuron is ten thousand times as large as the others, and of both signs."""
+    n_centers = min(n_clusters, -(-len(points) // 2))
+    some = points[_draw(len(points), min(len(points), n_centers + BLOCK_ROWS), generator)].double()
+    fine = _as_near(some[n_centers:], some[:n_centers], points.dtype)
+    return points if fine else points.double()
 
 
 def dtype_of_products(points: Tensor, centers: Tensor) -> torch.dtype:
@@ -55,11 +64,15 @@ def dtype_of_products(points: Tensor, centers: Tensor) -> torch.dtype:
     pretrained models have it, is a thousand times that of the others. A pass of k-means corrects
     what the one before rounded.
     """
-    if not multiplies_bfloat16(points.device):
-        return torch.float32
-    assignments = [nearest(points, centers, dtype)[0] for dtype in (torch.float32, torch.bfloat16)]
-    squares = [(points - centers[index]).square().sum().item() for index in assignments]
-    return torch.bfloat16 if squares[1] <= (1 + COARSE) * squares[0] else torch.float32
+    fast = multiplies_bfloat16(points.device) and _as_near(points, centers, torch.bfloat16)
+    return torch.bfloat16 if fast else points.dtype
+
+
+def _as_near(points: Tensor, centers: Tensor, dtype: torch.dtype) -> bool:
+    """Whether products in `dtype` find centers about as near as those in the points' own."""
+    indices = [nearest(points, centers, some)[0] for some in (points.dtype, dtype)]
+    squares = [(points - centers[index]).square().sum().item() for index in indices]
+    return squares[1] <= (1 + COARSE) * squares[0]
 
 
 def first_centers(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tensor:
@@ -71,13 +84,13 @@ def first_centers(points: Tensor, n_clusters: int, generator: np.random.Generato
     """
     n_sample = min(len(points), SAMPLE_POINTS * n_clusters)
     sample = points[_draw(len(points), n_sample, generator)]
-    norms = sample.square().sum(1)
-    distances = norms.new_full([n_sample], torch.inf)
+    # Below the resolution of these distances, a point is one of the centers.
+    apart = 8 * torch.finfo(points.dtype).eps * sample.square().sum(1)
+    distances = torch.full_like(apart, torch.inf)
     centers = new = sample[_draw(n_sample, 1, generator)]
     while len(centers) < n_clusters:
         distances = torch.minimum(distances, nearest(sample, new)[1])
-        # Below float32's resolution of these distances, a point is one of the centers.
-        chances = torch.where(distances > 1e-6 * norms, distances, 0).double().cpu().numpy()
+        chances = torch.where(distances > apart, distances, 0).double().cpu().numpy()
         n_apart = int(np.count_nonzero(chances))
         n_new = min(n_apart, len(centers), -(-n_clusters // ROUNDS), n_clusters - len(centers))
         if not n_new:
@@ -88,19 +101,21 @@ def first_centers(points: Tensor, n_clusters: int, generator: np.random.Generato
 
 
 def nearest(
-    points: Tensor, centers: Tensor, dtype: torch.dtype = torch.float32
+    points: Tensor, centers: Tensor, dtype: torch.dtype | None = None
 ) -> tuple[Tensor, Tensor]:
     """Index `[n]` of each point's nearest center, the first of equals, and the squared distance.
 
     points: `[n, d]`; centers: `[n_centers, d]`; computed in blocks of points. dtype: of both when
-    they are multiplied, and of the products, so that near centers may tie.
+    they are multiplied, and of the products, so that near centers may tie; by default the points'.
     """
-    half_norms, columns = centers.square().sum(1) / 2, -centers.T.to(dtype)
+    dtype = dtype or points.dtype
+    sums = torch.promote_types(dtype, torch.float32)
+    half_norms, columns = centers.to(sums).square().sum(1) / 2, -centers.T.to(dtype)
     indices, distances = [], []
     for block in points.split(BLOCK_ROWS):
-        halves, index = _smallest((block.to(dtype) @ columns).float().add_(half_norms))
+        halves, index = _smallest((block.to(dtype) @ columns).to(sums).add_(half_norms))
         indices.append(index)
-        distances.append((2 * halves + block.square().sum(1)).clamp_min(0))
+        distances.append((2 * halves + block.to(sums).square().sum(1)).clamp_min(0))
     return torch.cat(indices), torch.cat(distances)
 
 

@@ -161,12 +161,13 @@ def cluster(
 ) -> np.ndarray:
     """The k-means cluster of each representation.
 
-    Mini-batch k-means without restarts, on centered float32 points; clusters may stay empty.
+    Mini-batch k-means without restarts, on centered float32 points, or float64 where these do not
+    tell the nearest clusters; clusters may stay empty.
 
     Parameters
     ----------
     view : ndarray of shape (n_occurrences, d_model)
-        Representations at one layer. In memory is a float32 copy of them.
+        Representations at one layer. In memory is a copy of them in float32, or float64.
     n_clusters : int
         Clusters to look for; at most `n_occurrences`.
     seed : int
@@ -196,6 +197,7 @@ def cluster(
     device = torch.device(device or best_device())
     points = torch.from_numpy(in_float32(checked(view, "k-means"))).to(device)
     points -= points.mean(0)
+    points = kmeans.resolved(points, n_clusters, seeds.generator(seed, "precision"))
     centers = kmeans.fit(points, n_clusters, seeds.generator(seed, "clusters"))
     index, _ = kmeans.nearest(points, centers)
     return index.cpu().numpy()
@@ -210,7 +212,8 @@ def cluster_by_scikit_learn(view: np.ndarray, n_clusters: int, seed: int) -> np.
     """
     from sklearn.cluster import MiniBatchKMeans
 
-    points = in_float32(checked(_enough(view, n_clusters), "k-means"))
+    points = torch.from_numpy(in_float32(checked(_enough(view, n_clusters), "k-means")))
+    points = kmeans.resolved(points, n_clusters, seeds.generator(seed, "precision")).numpy()
     # Its seeds have 32 bits.
     return MiniBatchKMeans(n_clusters, random_state=seed % 2**32).fit(points).labels_
 

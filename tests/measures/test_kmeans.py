@@ -102,6 +102,24 @@ def test_a_large_mean_costs_no_precision():
     assert all(len(np.unique(blob[found == i])) == 1 for i in np.unique(found))
 
 
+@pytest.mark.parametrize("size", [1e3, 3e4, 1e6])
+@pytest.mark.parametrize("clustering", [cluster, cluster_by_scikit_learn])
+def test_a_dominating_neuron_of_both_signs_hides_no_blobs(clustering, size):
+    points, blob = blobs(3000, 10)
+    sign = np.random.default_rng(1).choice([-1, 1], len(points))
+    found = clustering(np.column_stack([points, size * sign]).astype(np.float32), 60, seed=1)
+    cell = blob + 10 * (sign > 0)
+    assert all(len(np.unique(cell[found == i])) == 1 for i in np.unique(found))
+    assert len(np.unique(found)) >= 55
+
+
+def test_only_points_that_float32_does_not_resolve_are_in_float64():
+    points = torch.from_numpy(blobs(1000, 10, spread=1)[0])
+    assert kmeans.resolved(points, 50, np.random.default_rng(0)) is points
+    points[:, 0] = 1e5 * (-1) ** torch.arange(1000)
+    assert kmeans.resolved(points, 50, np.random.default_rng(0)).dtype == torch.float64
+
+
 def test_float16_views_are_clustered_in_float32():
     points = blobs(1000, 8, spread=1)[0].astype(np.float16)
     assert (cluster(points, 30, seed=1) == cluster(points.astype(np.float32), 30, seed=1)).all()
