@@ -35,12 +35,13 @@ from scipy.special import entr
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
-from bottomup.views.values import checked
+from bottomup.views.values import checked, mean_and_deviation
 
 # The share of ratios that TwoNN fits; the largest tenth is left out, as by Facco et al.
 FITTED = 0.9
-# Points nearer than this share of their length count as one. (The share is larger if their number
-# format tells even less.) The same sentence differs by so much between batches.
+# Points that differ by no more than this share of how much their neurons vary count as one. (Or by
+# the rounding of their number format, if that is more.) The same sentence differs by so much
+# between batches.
 SAME = 1e-5
 # Occurrences that an effective rank needs for each neuron, as a distance by PWCCA does; and what
 # the others need. The relative error of a dimension of 100 points is about a tenth.
@@ -141,10 +142,7 @@ def intrinsic_dimensions(
 
     NaN for fewer than three, and where most have their two nearest at one distance.
     """
-    squares = _squared_distances(points)
-    same = max(SAME, np.finfo(np.result_type(points, np.float16)).eps) ** 2
-    lengths = np.square(points.astype(np.float64)).sum(1)
-    seen_before = np.tril(squares <= same * lengths[:, None], k=-1).any(axis=1)
+    squares, seen_before = _squared_distances(points), _seen_before(points)
     squares, blocks = squares[~seen_before][:, ~seen_before], blocks[~seen_before]
     nearest = np.concatenate(  # the two nearest of each block
         [_nearest_two(squares[:, blocks == block]) for block in range(count)], axis=1
@@ -209,6 +207,18 @@ def _squared_distances(points: np.ndarray) -> np.ndarray:
     squared = (squares[:, None] + squares - 2 * rows @ rows.T).clip(0)
     np.fill_diagonal(squared, np.inf)
     return squared
+
+
+def _seen_before(points: np.ndarray) -> np.ndarray:
+    """Whether an earlier one of the points `[n, d]` is the same, each neuron by its own noise; see
+    `SAME`: `[n]`."""
+    rounding = np.finfo(np.result_type(points, np.float16)).eps
+    rows = points.astype(np.float64)
+    mean, deviation = mean_and_deviation(rows)
+    size = np.hypot(mean, deviation)
+    squares = _squared_distances(rows / np.maximum(SAME * deviation, rounding * size))
+    lengths = np.square(rows / size).sum(1)  # about d
+    return np.tril(squares <= lengths[:, None], k=-1).any(axis=1)
 
 
 def _nearest_two(squares: np.ndarray) -> np.ndarray:

@@ -145,6 +145,29 @@ def test_a_point_that_is_seen_twice_is_one_point(dtype, noise):
     np.testing.assert_allclose(with_both, value, rtol=1e-9)
 
 
+def test_a_shift_changes_no_dimension():
+    points = normal(400, 3) @ normal(3, 16, seed=1)
+    assert dimension(points + 1e6) == pytest.approx(dimension(points), rel=1e-6)
+
+
+@pytest.mark.parametrize("constant", [1000, 60000])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_constant_neuron_changes_no_dimension(constant, dtype):
+    points = (normal(400, 3) @ normal(3, 16, seed=1)).astype(dtype)
+    more = np.column_stack([points, np.full(400, constant, dtype=dtype)])
+    assert dimension(more) == pytest.approx(dimension(points), rel=1e-9)
+
+
+def test_large_points_of_float16_that_are_seen_twice_are_one_point():
+    """As the first tokens of sentences, a hundred times as large as all others in some models."""
+    points, blocks = normal(500, 3), np.arange(500) % COUNT
+    large = 100 * normal(1, 3, seed=2) + normal(20, 3, seed=3)
+    again = large * (1 + 2e-4 * normal(20, 3, seed=1))
+    both = np.concatenate([points, large, again]).astype(np.float16)
+    _, n = intrinsic_dimensions(both, np.resize(blocks, 540), COUNT)
+    assert n == 520
+
+
 def of_normal_numbers(n, d):
     """The effective rank that random matrix theory expects: singular values are the roots of
     eigenvalues that follow Marchenko and Pastur's law."""
