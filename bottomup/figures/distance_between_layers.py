@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, join, points, published_in, table
-from bottomup.measures.jackknife import ANY, UNIT, WITHOUT
+from bottomup.measures.jackknife import UNIT, WITHOUT
 
 PUBLISHED = "change_by_task"
 NEEDED = [
@@ -29,12 +29,12 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `pwcca_between_layers` and, if given, `change_by_task`."""
     measured = _consecutive(table(tables, "pwcca_between_layers", NEEDED))
     theirs = _published(tables, measured)
-    differ = pairs.differences(measured, ["panel", "x"])
+    differ = pairs.differences(measured, ["panel", "x"], UNIT)
     drawn = join(
         [
             points(over_runs(measured, BY, UNIT), quantity=QUANTITY),
             points(theirs, "published", quantity=QUANTITY),
-            points(over_runs(differ, BY, ANY), quantity=DIFFERENCE),
+            points(over_runs(differ, BY, UNIT.of_differences), quantity=DIFFERENCE),
             points(pairs.published_differences(theirs), "published", quantity=DIFFERENCE),
         ]
     )

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from bottomup.figures import pairs, style
 from bottomup.figures.means import less, over_runs
 from bottomup.figures.points import Tables, join, points, published_in, table
-from bottomup.measures.jackknife import ANY, UNIT, WITHOUT
+from bottomup.measures.jackknife import UNIT, WITHOUT
 
 PUBLISHED = "change_between_tasks"
 NEEDED = [*pairs.RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high", WITHOUT]
@@ -36,7 +36,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         [
             points(over_runs(measured, BY, UNIT), quantity=QUANTITY),
             points(theirs, "published", quantity=QUANTITY),
-            points(over_runs(_further(measured), BY, ANY), quantity=FURTHER),
+            points(over_runs(_further(measured), BY, UNIT.of_differences), quantity=FURTHER),
             points(_published_further(theirs), "published", quantity=FURTHER),
         ]
     )
@@ -57,7 +57,7 @@ def _further(measured: pd.DataFrame) -> pd.DataFrame:
     """The distance of LM from MT and from MLM, less that of MT and MLM with the same seeds."""
     nearest = measured[measured["series"] == NEAREST]
     others = measured[measured["series"].isin(OTHERS)]
-    return less(others, nearest, ["panel", "x", "seed_a", "seed_b"])
+    return less(others, nearest, ["panel", "x", "seed_a", "seed_b"], UNIT)
 
 
 def _published(tables: Tables, measured: pd.DataFrame) -> pd.DataFrame:

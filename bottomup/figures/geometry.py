@@ -24,7 +24,7 @@ MEASURES = {
     "matrix_entropy": ("matrix entropy of a sentence,\nshare of the most", UNIT),
     "curvature_degrees": ("curvature of a sentence,\ndegrees", Range(0, 180)),
     "intrinsic_dimension": ("intrinsic dimension (TwoNN)", NOT_NEGATIVE),
-    "effective_rank": ("effective rank", NOT_NEGATIVE),
+    "effective_rank": ("effective rank", Range(1)),
 }
 NULL = "null"
 LINE: dict[str, Any] = {"linewidth": 0.9, "zorder": 1.5}  # of a null, behind

@@ -102,8 +102,9 @@ def _levels(rows: pd.DataFrame, models: Models, within: Range) -> pd.DataFrame:
     levels = rows.assign(panel=np.where(trained, TRAINED, UNTRAINED))
     initial = rows["series"].map({name: model.initial for name, model in models.items()})
     others = rows.rename(columns={"series": "initial"})
-    gain = less(rows.assign(initial=initial)[trained], others, ["initial", "seed", "x"])
-    return join([_over_runs(levels, within), _over_runs(gain.assign(panel=GAIN), ANY)])
+    gain = less(rows.assign(initial=initial)[trained], others, ["initial", "seed", "x"], within)
+    gain = _over_runs(gain.assign(panel=GAIN), within.of_differences)
+    return join([_over_runs(levels, within), gain])
 
 
 def _distances(tables: Tables, models: Models, variant: str) -> pd.DataFrame:

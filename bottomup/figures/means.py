@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.measures import jackknife
-from bottomup.measures.jackknife import WITHOUT, Range
+from bottomup.measures.jackknife import ANY, WITHOUT, Range
 from bottomup.measures.over_runs import interval, mean, without_blocks
 
 SEEDS = ("seed", "seed_a", "seed_b")
@@ -40,11 +40,12 @@ def _over_runs(rows: pd.DataFrame, within: Range) -> dict:
     return point | {"low": low, "high": high, "runs": estimates.n_runs, "n": n}
 
 
-def less(rows: pd.DataFrame, others: pd.DataFrame, on: list[str]) -> pd.DataFrame:
+def less(rows: pd.DataFrame, others: pd.DataFrame, on: list[str], within: Range) -> pd.DataFrame:
     """`rows` less those of `others` with the same values in `on`; rows without such others go.
 
-    Both have columns as in `over_runs`. Differences are taken block by block, so that what comes
-    from the text that both read cancels; a difference of equal values has no interval.
+    Both have columns as in `over_runs`; within: what their values can be. Differences are taken
+    block by block, so that what comes from the text that both read cancels; a difference of equal
+    values has no interval.
     """
     columns = [name for name in ("value", WITHOUT, "noise") if name in rows]
     both = rows.merge(others[[*on, *columns]], on=on, suffixes=("", "_other"))
@@ -52,7 +53,7 @@ def less(rows: pd.DataFrame, others: pd.DataFrame, on: list[str]) -> pd.DataFram
     without = without_blocks(both[WITHOUT]) - without_blocks(both[f"{WITHOUT}_other"])
     noise = np.hypot(both["noise"], both["noise_other"]) if "noise" in rows else 0.0 * values
     bounds = [
-        jackknife.interval(value, of_blocks, jackknife.ANY, noise=of_draws)
+        jackknife.interval(value, of_blocks, within.of_differences, noise=of_draws)
         for value, of_blocks, of_draws in zip(values, without, noise, strict=True)
     ]
     differences = both.assign(value=values, noise=noise, **{WITHOUT: [*without]})
@@ -61,8 +62,9 @@ def less(rows: pd.DataFrame, others: pd.DataFrame, on: list[str]) -> pd.DataFram
 
 
 def since_layer_0(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """`rows`, as in `over_runs`, less those of layer 0 (`x`) of the same run and group `by`."""
-    change = less(rows, rows[rows["x"] == 0], [*by, "seed"])
+    """`rows` of nats, as in `over_runs`, less those of layer 0 (`x`) of the same run and group
+    `by`."""
+    change = less(rows, rows[rows["x"] == 0], [*by, "seed"], ANY)
     change.loc[change["x"] == 0, "noise"] = 0.0  # of two draws, of which here is one
     return change
 

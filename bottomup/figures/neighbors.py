@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, having, join, points, published_in, table
-from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, WITHOUT
+from bottomup.measures.jackknife import NOT_NEGATIVE, UNIT, WITHOUT
 from bottomup.published import NEIGHBORS
 
 NEEDED = [
@@ -80,12 +80,12 @@ def _points(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
     within = NOT_NEGATIVE if part["panel"].iloc[0] == "position" else UNIT
     by = ["panel", "series", "x"]
     theirs = _published(part, tables)
-    differ = over_runs(pairs.differences(part, ["panel", "x"]), by, ANY)
+    differ = pairs.differences(part, ["panel", "x"], within)
     return join(
         [
             points(over_runs(part, by, within), quantity=_quantity(part)),
             points(theirs, "published", quantity=_quantity(part)),
-            points(differ, quantity=DIFFERENCE),
+            points(over_runs(differ, by, within.of_differences), quantity=DIFFERENCE),
             points(pairs.published_differences(theirs), "published", quantity=DIFFERENCE),
             points(chance, quantity=CHANCE),
         ]

@@ -13,6 +13,7 @@ from bottomup.core.names import half, objective_and_half
 from bottomup.figures import style
 from bottomup.figures.means import less
 from bottomup.figures.points import NoRowsError
+from bottomup.measures.jackknife import Range
 
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
@@ -67,13 +68,13 @@ def _ordered(series: set[str]) -> list[str]:
     return [pair for pair in [*PAPER_PAIRS, *others, *seeds, *halves] if pair in series]
 
 
-def differences(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def differences(rows: pd.DataFrame, by: list[str], within: Range) -> pd.DataFrame:
     """The first model of each pair less the second, of the same seed and group `by`; rows as in
-    `means.over_runs`, `series` names the pair."""
+    `means.over_runs`, `series` names the pair. within: what a value of `rows` can be."""
     parts = []
     for pair in _differing(set(rows["series"])):
         a, b = (rows[rows["series"] == name] for name in pair.split("-"))
-        parts.append(less(a, b, [*by, "seed"]).assign(series=pair))
+        parts.append(less(a, b, [*by, "seed"], within).assign(series=pair))
     return pd.concat(parts) if parts else rows.head(0)
 
 

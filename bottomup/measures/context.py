@@ -208,7 +208,7 @@ def by_clusters(
         values(sample.rows, [blocks] * len(PLACES)),
         values(sample.changed, sample.changed_blocks),
         [shuffled(tokens, clusters[some], seed) for some in sample.rows],
-        possible(tokens),
+        possible(tokens, n_clusters),
         entropy(tokens),
     )
 
@@ -231,7 +231,7 @@ def _rows(
     quantities = {
         "information": (information, within, chance),
         "by_token": (by_token, within, chance),
-        "added": (information - by_token, jackknife.ANY, [np.nan] * len(PLACES)),
+        "added": (information - by_token, within.of_differences, [np.nan] * len(PLACES)),
     }
     for number, place in enumerate(PLACES):
         for quantity, (values, ends, shuffled_nats) in quantities.items():

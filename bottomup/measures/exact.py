@@ -295,7 +295,7 @@ def information(at: Places, count: int, n_clusters: int, seed: int) -> Iterator[
         for layer, (of_layer, bound) in enumerate(zip(clusters, every, strict=True)):
             value = mutual_information(labels, of_layer)
             without = without_blocks(labels, of_layer, at.blocks, count)
-            plug_in = jackknife.estimate("nats", value, without, possible(labels))
+            plug_in = jackknife.estimate("nats", value, without, possible(labels, n_clusters))
             chance = shuffled(labels, of_layer, seed)
             yield row(*of, "clusters", plug_in, len(labels), None, layer, total, chance)
             least: dict = {"nats": bound.mi_nats, jackknife.WITHOUT: bound.without}

@@ -51,7 +51,6 @@ RANGES = {
     "matrix_entropy": jackknife.UNIT,
     "curvature_degrees": Range(0, 180),
     "intrinsic_dimension": jackknife.NOT_NEGATIVE,
-    "effective_rank": Range(1),
 }
 
 log = logging.getLogger(__name__)
@@ -94,6 +93,7 @@ def geometry(
         unrelated = generator(seed, "geometry", "unrelated").permuted(view.T, axis=1).T
         null = measured(view[dealt], unrelated)
         needed = NEEDED | {"effective_rank": ROWS_PER_NEURON * view.shape[1]}
+        ranges = RANGES | {"effective_rank": Range(1, view.shape[1])}
         for measure, (values, n_found) in measured(view, view).items():
             known = n_found >= needed[measure] and np.isfinite(values[0])
             if not known:
@@ -104,7 +104,7 @@ def geometry(
                 values = np.full_like(values, np.nan)
             yield {
                 **{"layer": layer, "measure": measure},
-                **jackknife.estimate("value", values[0], values[1:], RANGES[measure]),
+                **jackknife.estimate("value", values[0], values[1:], ranges[measure]),
                 "null": float(null[measure][0][0]) if known else np.nan,
                 **{"n": n_found, "n_needed": needed[measure]},
             }

@@ -232,13 +232,14 @@ def _enough(view: np.ndarray, n_clusters: int) -> np.ndarray:
     return view
 
 
-def possible(labels: np.ndarray) -> jackknife.Range:
-    """What information about labels can be on any text: up to that of equally frequent ones.
+def possible(labels: np.ndarray, n_clusters: float = np.inf) -> jackknife.Range:
+    """What information about labels can be on any text: up to that of equally frequent ones, or of
+    equally frequent clusters if these are fewer.
 
     The entropy of these labels would be no upper end: it differs on other text, and with it the
     information of a view that tells every label.
     """
-    return jackknife.Range(0, np.log(len(np.unique(labels))))
+    return jackknife.Range(0, np.log(min(len(np.unique(labels)), n_clusters)))
 
 
 def _pairs(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
@@ -285,9 +286,10 @@ def by_clusters(
     ]
     values = np.array([[mutual_information(tokens, some) for some in each] for each in by_view])
     error = np.sqrt(values.var(axis=1, ddof=1).mean() / clusterings)
+    within = possible(tokens, n_clusters)
     for each, value in zip(by_view, values.mean(axis=1), strict=True):
         without = np.mean([without_blocks(tokens, some, blocks, count) for some in each], axis=0)
-        low, high = jackknife.interval(value, without, possible(tokens), noise=error)
+        low, high = jackknife.interval(value, without, within, noise=error)
         yield {
             "estimator": estimator,
             "mi_nats": value,

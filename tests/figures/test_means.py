@@ -51,15 +51,22 @@ def test_pairs_of_two_seeds_alone_have_the_interval_of_documents():
 def test_differences_are_taken_block_by_block():
     # What both share without a block cancels: -2, -1, 3 less -2, -1.5, 2, so 0, 0.5, 1.
     first, second = runs([1.0, 3.0, 8.0]), runs([0.0, 3.0, 4.0], apart=(-2.0, -1.5, 2.0))
-    found = less(first.assign(noise=3.0), second.assign(noise=4.0), ["x", "seed"])
+    found = less(first.assign(noise=3.0), second.assign(noise=4.0), ["x", "seed"], ANY)
     assert found["value"].tolist() == [1, 0, 4] and found["noise"].tolist() == [5, 5, 5]
     assert np.stack(found["without"]).tolist() == [[1, 1.5, 2], [0, 0.5, 1], [4, 4.5, 5]]
     assert (found["ci_low"] < found["value"]).all() and (found["value"] < found["ci_high"]).all()
-    assert "noise" in less(first, second, ["x", "seed"])
+    assert "noise" in less(first, second, ["x", "seed"], ANY)
+
+
+def test_a_difference_of_shares_stays_between_minus_1_and_1():
+    first, second = runs([0.99, 0.5, 0.01], (-0.03, 0.0, 0.01)), runs([0.01, 0.2, 0.99], (0, 0, 0))
+    found = less(first, second, ["x", "seed"], UNIT)
+    assert ((found["ci_low"] >= -1) & (found["ci_high"] <= 1)).all()
+    assert (found["ci_low"] < found["value"]).all() and (found["value"] < found["ci_high"]).all()
 
 
 def test_equal_values_differ_by_nothing_and_have_no_interval():
-    found = less(runs([1.0, 3.0, 8.0]), runs([0.0, 2.0, 7.0]), ["x", "seed"])
+    found = less(runs([1.0, 3.0, 8.0]), runs([0.0, 2.0, 7.0]), ["x", "seed"], ANY)
     assert found["value"].tolist() == [1, 1, 1]
     assert found[["ci_low", "ci_high"]].isna().all(axis=None)
 

@@ -203,6 +203,11 @@ def test_the_effective_rank_is_that_of_the_singular_values():
 # The table
 
 
+def test_the_interval_of_a_rank_ends_at_the_number_of_neurons():
+    row = measured(normal(120, 2) * [1, 0.7], blocks=np.arange(120) // LENGTH % 4)[0, MEASURES[-1]]
+    assert 1.8 < row["ci_low"] < row["value"] < row["ci_high"] <= 2
+
+
 def test_values_and_those_without_each_block_are_the_measures_of_these_rows():
     view = normal(600, 8).cumsum(axis=0) * np.arange(1, 9)
     rows, blocks = measured(view), np.arange(600) // LENGTH % COUNT

@@ -188,6 +188,14 @@ def test_the_interval_covers_other_text_and_other_clusterings(monkeypatch):
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected)
 
 
+def test_two_clusters_tell_no_more_than_ln_2():
+    rng, blocks = np.random.default_rng(0), np.arange(400) % 10
+    labels = rng.integers(0, 40, 400)
+    view = np.where(labels < 17, 0.0, 1.0)[:, None]  # near halves, known from the label
+    [row] = by_clusters([view], labels, blocks, 10, 2, 2, seed=1)
+    assert 0.6 < row["ci_low"] < row["mi_nats"] < row["ci_high"] <= np.log(2)
+
+
 def test_the_interval_of_what_is_known_covers_the_entropy_of_other_text(monkeypatch):
     """A view that knows every label has their entropy, which differs from text to text."""
     rng, n_blocks = np.random.default_rng(1), 20
