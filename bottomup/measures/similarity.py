@@ -21,7 +21,9 @@ all divided by n, not n - 1. A norm about the mean is linear in the row and its 
 center, so cov(s, t) comes from the second moments of rows with their norm as one more entry.
 """
 
+import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,10 +42,12 @@ from bottomup.measures.pwcca import (
     enough,
     moments_of,
     rows_needed,
+    varies,
 )
 from bottomup.views.moments import Moments, merged
 from bottomup.views.values import (
     CONSTANT,
+    UndefinedError,
     checked,
     require_finite,
     require_same_rows,
@@ -66,6 +70,8 @@ LEAST_DEBIASED = 4  # occurrences: its estimate divides by n - 3
 LEAST_RSA = 3  # occurrences, for more than one pair
 # Occurrences that RSA draws: half a million pairs.
 RSA_ROWS = 1000
+
+log = logging.getLogger(__name__)
 
 
 def linear_cka(x: np.ndarray, y: np.ndarray, debiased: bool = True) -> float:
@@ -259,7 +265,7 @@ def debiased_cka_from_moments(moments: Moments) -> float:
     hsic -= np.outer(traces, traces) / (views.n - 1)
     # The terms cancel but for rounding.
     if (hsic.diagonal() <= CUTOFF * squares.diagonal()).any():
-        raise UserError(
+        raise UndefinedError(
             f"no two of {views.n} occurrences are more alike than others; debiased CKA needs some "
             f"that are; look at more occurrences, or at the plain CKA"
         )
@@ -284,7 +290,8 @@ def similarity(
     tables.
 
     One pass over the views, block by block: the moments without a block are those of all rows less
-    its own. RSA without a block uses the rest of the same draw.
+    its own. RSA without a block uses the rest of the same draw. What is not defined, with all
+    blocks or without one, has no value.
     """
     require_same_rows(x, y)
     x, y = (checked(view, "similarity", blocks=blocks) for view in (x, y))
@@ -324,18 +331,18 @@ def debiased_cka(
     of_blocks = [np.flatnonzero(blocks == number) for number in range(count)]
     parts = [moments_with_norms(x[of], y[of], centers) for of in of_blocks]
     whole, measure = merged(parts), debiased_cka_from_moments
-    value = measure(whole)
+    value = _defined(measure, whole)
 
     def rest(number: int) -> float:
         others = whole.without(parts[number])
-        return measure(others) if others.n >= LEAST_DEBIASED else np.nan
+        return _defined(measure, others) if others.n >= LEAST_DEBIASED else np.nan
 
     without = _without([part.n for part in parts], rest, value)
     row = _row("cka_debiased", value, whole.n, LEAST_DEBIASED, without)
     if permutations is None:
         return row
     covariances = _covariances(x, y, centers, whole, permutations)
-    return row | _null(row, np.array([measure(whole.crossed(of)) for of in covariances]))
+    return row | _null(row, np.array([_defined(measure, whole.crossed(of)) for of in covariances]))
 
 
 def moments_with_norms(
@@ -411,7 +418,7 @@ def _needed(moments: Moments, variance: float) -> np.ndarray:
     views = without_norms(moments)
     enough(views, "plain CKA and Procrustes distance")
     of_views, of_kept = rows_needed(views.d_x, views.d_y), 2
-    if views.n > 1:
+    if views.n > 1 and varies(views):
         kept = truncated(views, variance)
         enough(kept, "SVCCA", "components")
         of_kept = rows_needed(kept.d_x, kept.d_y)
@@ -419,10 +426,10 @@ def _needed(moments: Moments, variance: float) -> np.ndarray:
 
 
 def _values(moments: Moments, variance: float, needed: np.ndarray) -> np.ndarray:
-    """`MEASURES`, from moments with norms: `[len(MEASURES)]`; NaN with fewer occurrences than are
-    `needed` of each."""
+    """`MEASURES`, from moments with norms: `[len(MEASURES)]`; NaN where not defined, and with
+    fewer occurrences than are `needed` of each."""
     views = without_norms(moments)
-    measures = (
+    measures: tuple[Callable[[], float], ...] = (
         lambda: debiased_cka_from_moments(moments),
         lambda: cka_from_moments(views),
         lambda: procrustes_from_moments(views),
@@ -430,7 +437,10 @@ def _values(moments: Moments, variance: float, needed: np.ndarray) -> np.ndarray
     )
     least = np.maximum(needed, [LEAST_DEBIASED, 2, 2, 2])
     return np.array(
-        [measure() if views.n >= n else np.nan for measure, n in zip(measures, least, strict=True)]
+        [
+            _defined(measure) if views.n >= n else np.nan
+            for measure, n in zip(measures, least, strict=True)
+        ]
     )
 
 
@@ -465,7 +475,7 @@ def _permuted(
     for values, covariance in zip(by_permutation, covariances, strict=True):
         permuted = moments.crossed(covariance)
         views, xy = without_norms(permuted), covariance[1:, :-1]
-        values[0] = debiased_cka_from_moments(permuted)
+        values[0] = _defined(debiased_cka_from_moments, permuted)
         values[1] = cka_from_moments(views)
         values[2] = procrustes_from_moments(views)
         values[3] = 1 - correlations(x_basis.T @ xy @ y_basis).mean()
@@ -524,17 +534,16 @@ def _rsa_row(
 ) -> dict:
     """As `similarity`, for RSA: ranks are those among the remaining pairs."""
     rows = _drawn(x, y, n, seed)
-    if len(rows) < LEAST_RSA:
+    try:
+        a, b = (_dissimilarities(view[rows]) for view in (x, y))
+        value = _rank_correlation(a, b)
+    except UndefinedError:
         row = _row("rsa", np.nan, len(rows), LEAST_RSA, np.full(count, np.nan))
         return row | _null(row, np.full(permutations.count, np.nan)) if permutations else row
-    a, b = (_dissimilarities(view[rows]) for view in (x, y))
-    value = _rank_correlation(a, b)
 
     def rest(number: int) -> float:
         kept = np.flatnonzero(blocks[rows] != number)
-        if len(kept) < LEAST_RSA:
-            return np.nan
-        return _rank_correlation(*(of_view[np.ix_(kept, kept)] for of_view in (a, b)))
+        return _defined(_rank_correlation, *(of_view[np.ix_(kept, kept)] for of_view in (a, b)))
 
     sizes = np.bincount(blocks[rows], minlength=count).tolist()
     row = _row("rsa", value, len(rows), LEAST_RSA, _without(sizes, rest, value))
@@ -554,7 +563,17 @@ def _permuted_ranks(a: np.ndarray, b: np.ndarray, permutations: Permutations) ->
     return np.array([first @ of_pair[order[pairs[0]], order[pairs[1]]] for order in orders])
 
 
+def _defined(measure: Callable[..., float], *of: Any) -> float:
+    """What `measure` gives, NaN where that is not defined."""
+    try:
+        return measure(*of)
+    except UndefinedError:
+        return np.nan
+
+
 def _row(measure: str, value: float, n: int, needed: int, without: np.ndarray) -> dict:
+    if n >= needed and np.isnan(value):
+        log.warning(f"no {measure} of {n} occurrences: a view, or one of its rows, does not vary")
     estimate = jackknife.estimate("value", value, without, RANGES[measure])
     return {"measure": measure, **estimate, "n_occurrences": n, "n_needed": needed}
 
@@ -569,7 +588,7 @@ def _dissimilarities(rows: np.ndarray) -> np.ndarray:
     """1 less Pearson's correlation of each pair of rows `[n, d]`, but for a factor: `[n, n]`."""
     rows = np.array(rows, dtype=np.float64)
     if (rows.var(1) <= CONSTANT * (rows**2).sum(1)).any():
-        raise UserError(
+        raise UndefinedError(
             "an occurrence has the same value in all neurons; RSA needs rows that vary; "
             "look for a run or layer that collapsed"
         )
@@ -590,7 +609,7 @@ def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     pairs = np.triu_indices(len(a), 1)
     above = a[pairs], b[pairs]
     if any(len(of_view) == 0 or np.ptp(of_view) == 0 for of_view in above):
-        raise UserError(
+        raise UndefinedError(
             f"all pairs of {len(a)} occurrences are equally dissimilar; RSA needs some that are "
             f"more alike than others; look at more occurrences, or for a layer that collapsed"
         )

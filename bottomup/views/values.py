@@ -19,6 +19,11 @@ CONSTANT = 1e-24
 BLOCK_ROWS = 8192
 
 
+class UndefinedError(UserError):
+    """What a measure asks these views for is not in them, as where a view is the same everywhere:
+    a table has no value there."""
+
+
 def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
     """The view as an array, if it can be measured; a memory map stays one.
 
@@ -90,11 +95,11 @@ def deviations(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def varying_deviations(variance: np.ndarray, mean: np.ndarray, measure: str) -> np.ndarray:
-    """As `deviations`; UserError if they are not finite, or no neuron varies."""
+    """As `deviations`; UserError if they are not finite, `UndefinedError` if no neuron varies."""
     require_finite(variance, measure)
     deviation = deviations(variance, mean)
     if np.isinf(deviation).all():
-        raise UserError(
+        raise UndefinedError(
             f"a view is the same at all occurrences; {measure} needs one that varies; "
             "look for a run or layer that collapsed"
         )

@@ -7,6 +7,7 @@ from scipy.stats import rankdata
 from bottomup.core.errors import UserError
 from bottomup.measures import similarity as measures
 from bottomup.measures.jackknife import WITHOUT
+from bottomup.measures.null import Permutations
 from bottomup.measures.pwcca import canonical_correlations, moments_of
 from bottomup.measures.similarity import (
     linear_cka,
@@ -246,6 +247,28 @@ def test_so_few_occurrences_have_only_what_is_defined_for_them(n):
     x, y = related(n, 3, 3)
     found = [np.isfinite(row["value"]) for row in similarity(x, y, np.arange(n))]
     assert found == [n > 3, False, False, False, n > 2]
+
+
+def test_a_block_that_holds_all_that_varies_leaves_values_without_intervals():
+    x, y = related(200, 3, 3)
+    x[10:] = x[0]
+    blocks = np.arange(200) // 10
+    for row in [*similarity(x, y, blocks), measures.debiased_cka(x, y, blocks, 20)]:
+        if row["measure"] != "rsa":
+            assert np.isfinite(row["value"]) and np.isnan(row["ci_low"])
+            assert np.isnan(row[WITHOUT]).tolist() == [True] + 19 * [False]
+
+
+def test_what_is_not_defined_has_no_value_and_costs_the_others_none(caplog):
+    x, y = related(100, 3, 3)
+    constant, blocks = np.full((100, 3), 0.1), np.arange(100) % 4
+    null = Permutations(3, seed=1)
+    found = [row["value"] for row in similarity(constant, y, blocks, permutations=null)]
+    assert np.isnan(found).all()
+    assert caplog.text.count("does not vary") == 5
+    x[3] = 0  # one row without a direction
+    found = [row["value"] for row in similarity(x, y, blocks, permutations=null)]
+    assert np.isfinite(found).tolist() == 4 * [True] + [False]
 
 
 def test_views_that_cannot_be_compared_are_refused():
