@@ -381,8 +381,8 @@ def nearest(
         )
     points = _points(checked(view, "a search for neighbors"), metric)
     # Equal rows share one column of distances, or rounding could separate them.
-    columns = torch.from_numpy(pd.factorize(_bytes(view))[0])
-    rows = torch.arange(len(points)) if queries is None else torch.from_numpy(queries)
+    columns = torch.from_numpy(pd.factorize(_bytes(points.numpy()))[0])
+    rows = torch.arange(len(points)) if queries is None else torch.as_tensor(queries)
     device = torch.device(device or best_device())
     neighbors, unsure = _nearest(points.float().to(device), columns.to(device), k, rows)
     if unsure.any():
@@ -456,9 +456,9 @@ def _product(rows: Tensor, columns: Tensor, out: Tensor) -> Tensor:
     return torch.from_numpy(np.matmul(rows.numpy(), columns.numpy(), out=out.numpy()))
 
 
-def _bytes(view: np.ndarray) -> np.ndarray:
-    """Each row's bytes, `[n]`."""
-    rows = np.ascontiguousarray(view)
+def _bytes(rows: np.ndarray) -> np.ndarray:
+    """Each row's bytes, `[n]`; zeros have one sign."""
+    rows = np.ascontiguousarray(rows + 0.0)
     return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0].astype(object)
 
 

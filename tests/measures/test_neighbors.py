@@ -102,6 +102,21 @@ def test_equal_rows_stay_equally_near_and_in_order_in_any_block(monkeypatch, blo
             assert run.tolist() == others[others != row][: 20 - start].tolist()
 
 
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_zeros_of_either_sign_are_equal(metric):
+    view = np.random.default_rng(0).normal(size=(40, 6)).astype(np.float32)
+    view[:, 2] = 0
+    view[20:] = view[:1]
+    view[20::2, 2] = -0.0
+    assert nearest(view, 5, metric=metric)[0].tolist() == [20, 21, 22, 23, 24]
+
+
+def test_rows_of_one_direction_are_equally_near_by_cosine():
+    view = np.random.default_rng(0).normal(size=(40, 6))
+    view[20:] = view[0] * 2.0 ** np.arange(20)[:, None]
+    assert nearest(view, 5, queries=[0, 3])[0].tolist() == [20, 21, 22, 23, 24]
+
+
 @pytest.mark.parametrize(("cells", "rows"), [(5000, 1), (1, 5)])
 def test_no_more_than_a_block_of_distances_is_made(monkeypatch, cells, rows):
     monkeypatch.setattr(neighbors, "BLOCK_CELLS", cells)
