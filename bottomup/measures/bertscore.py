@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from sacrebleu import CHRF
+from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
 from bottomup.core.errors import UserError
@@ -44,8 +45,8 @@ from bottomup.views.values import mean_and_deviation
 
 RATED = "rated"
 TRANSLATION, REPLACED, DROPPED, REORDERED = "translation", "replaced", "dropped", "reordered"
-# Digits of F that count. Later ones differ by rounding alone (for example if words are reordered
-# for a model without positions), and ranks must not depend on that.
+# Digits of 1 - F that count. Later ones differ by rounding alone (for example if words are
+# reordered for a model without positions), and ranks must not depend on that.
 DIGITS = 10
 LIKE = 5  # most ranks, by frequency, between a word and its replacement
 
@@ -189,20 +190,24 @@ def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
     return 2 * (a @ b.T) / np.maximum(a.sum(axis=1)[:, None] + b.sum(axis=1), 1)
 
 
-def f_score(a: np.ndarray, b: np.ndarray) -> float:
-    """BERTScore's F of two sentences, from rows of length 1, `[n_a, d]` and `[n_b, d]`.
+def short_of_1(a: np.ndarray, b: np.ndarray) -> float:
+    """1 less BERTScore's F of two sentences, to `DIGITS`, from rows as from `_unit`, `[n_a, d]` and
+    `[n_b, d]`.
 
     For each sentence, the best cosine of each of its tokens, mean over tokens; F is the harmonic
-    mean of the two, to `DIGITS`. It is 0 if one of them is not positive, or a sentence has no
-    tokens.
+    mean of the two. It is 0 if one of them is not positive, or a sentence has no tokens. All of it
+    is computed as the difference from 1, which is tiny where one neuron is much larger than others.
     """
     if not len(a) or not len(b):
-        return 0.0
-    cosines = a @ b.T
-    recall, precision = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
-    if min(recall, precision) <= 0:
-        return 0.0
-    return round(2 * precision * recall / (precision + recall), DIGITS)
+        return 1.0
+    # Half a squared distance; rows of length 0 have a cosine of 0.
+    apart = cdist(a, b, "sqeuclidean") / 2
+    apart += (~a.any(axis=1)[:, None] + 0.0 + ~b.any(axis=1)) / 2
+    recall, precision = apart.min(axis=1).mean(), apart.min(axis=0).mean()
+    if max(recall, precision) >= 1:
+        return 1.0
+    short = (recall + precision - 2 * recall * precision) / (2 - recall - precision)
+    return float(f"{short:.{DIGITS - 1}e}")
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> float:
@@ -251,9 +256,9 @@ def bertscore(
         for layer, (a, b) in enumerate(zip(of_first, of_others, strict=True)):
             mean, _ = mean_and_deviation(np.concatenate(a))
             for centered in (False, True):
-                fs = np.array(
+                fs = -np.array(
                     [
-                        f_score(_unit(x - mean * centered), _unit(y - mean * centered))
+                        short_of_1(_unit(x - mean * centered), _unit(y - mean * centered))
                         for x, y in zip(a, b, strict=True)
                     ]
                 )

@@ -20,6 +20,7 @@ from bottomup.corpus.blocks import N_BLOCKS
 from bottomup.measures import jackknife
 from bottomup.measures.neighbors import nearest
 from bottomup.measures.senses import shared
+from bottomup.views.values import checked
 
 WORD = ["word", "class"]
 PROPERTIES = NEAREST, PAIRS = "nearest", "pairs"
@@ -58,8 +59,8 @@ def sense_separation(view: np.ndarray, senses: np.ndarray) -> tuple[float, float
     view: `[n, d]`. senses: `[n]`. Senses count equally in the shares. Nearness is by cosine.
     """
     # As cosines, but exact for equal vectors, and where one neuron is much larger than the others.
-    apart = pdist(normalize(view.astype(float)), "sqeuclidean")
-    apart = (apart / (apart.max() or 1)).round(9)  # what differs by rounding alone is a tie
+    # What differs by float64's rounding alone is a tie.
+    apart = pdist(normalize(checked(view, "sense separation").astype(float))).round(14)
     labels = LabelEncoder().fit_transform(senses)[:, None]
     others = ~np.eye(len(labels), dtype=bool)
     ones = np.full((len(labels), 1), True)

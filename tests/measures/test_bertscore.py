@@ -119,10 +119,13 @@ def test_the_score_of_two_sentences_by_hand():
     b = np.array([[1, 0], [0.6, 0.8], [-1, 0]])
     # Best for either's rows: 1 and .8; 1, .8 and 0.
     recall, precision = 0.9, 0.6
-    assert measure_of.f_score(a, b) == pytest.approx(2 * recall * precision / 1.5)
-    assert measure_of.f_score(a, b) == pytest.approx(measure_of.f_score(b, a))
-    assert measure_of.f_score(a, a) == pytest.approx(1)
-    assert measure_of.f_score(a, -a[:, ::-1] - a) == 0
+    f = 2 * recall * precision / 1.5
+    assert measure_of.short_of_1(a, b) == pytest.approx(1 - f)
+    assert measure_of.short_of_1(a, b) == pytest.approx(measure_of.short_of_1(b, a))
+    assert measure_of.short_of_1(a, a) == 0
+    assert measure_of.short_of_1(a, -b[:2]) == 1
+    # A row without a direction has a cosine of 0 with all rows: recall 1/2, precision 1.
+    assert measure_of.short_of_1(a * [1, 0], a[:1]) == pytest.approx(1 - 2 / 3)
 
 
 def test_words_are_replaced_by_others_about_as_frequent():
@@ -218,7 +221,7 @@ def test_a_pair_of_two_documents_is_left_out_with_either():
     row = measured(OfTokens(longer), text, said).loc["translation", 0, False]
     pairs = measure_of.translated(text, said, 1)
     fs = [
-        measure_of.f_score(
+        -measure_of.short_of_1(
             *(measure_of._unit(longer(side.sentence(n)[:-1])) for side in pairs[1:3])
         )
         for n in range(len(pairs.scores))
@@ -236,15 +239,18 @@ def test_one_large_neuron_costs_no_digits():
     a, b = (rng.normal(size=(6, 64)).astype(np.float32) for _ in range(2))
     large = np.zeros(64, dtype=np.float32)
     large[3] = 3e4
-    unit = [measure_of._unit((some + large).astype(float)) for some in (a, b)]
-    assert measure_of.f_score(*map(measure_of._unit, (a + large, b + large))) == pytest.approx(
-        measure_of.f_score(*unit), abs=1e-15
-    )
+    # The cosine is short of 1 by half the squared distance of the other neurons, over the large
+    # square: these are angles.
+    x, y = (np.delete(some, 3, axis=1).astype(float) for some in (a, b))
+    apart = np.square(x[:, None] - y).sum(2) / 2 / 3e4**2
+    expected = (apart.min(axis=1).mean() + apart.min(axis=0).mean()) / 2
+    found = measure_of.short_of_1(*map(measure_of._unit, (a + large, b + large)))
+    assert found == pytest.approx(expected, rel=1e-2)
 
 
 def test_a_sentence_of_which_a_tokenizer_leaves_nothing_is_like_none():
     rows = np.ones((3, 4))
-    assert measure_of.f_score(rows, rows[:0]) == measure_of.f_score(rows[:0], rows) == 0
+    assert measure_of.short_of_1(rows, rows[:0]) == measure_of.short_of_1(rows[:0], rows) == 1
 
 
 def test_what_differs_by_rounding_alone_has_no_ranks():
@@ -252,7 +258,7 @@ def test_what_differs_by_rounding_alone_has_no_ranks():
     rng = np.random.default_rng(1)
     rows = measure_of._unit(rng.normal(size=(30, 64)))
     orders = [rng.permutation(30) for _ in range(50)]
-    assert {measure_of.f_score(rows, rows[order]) for order in orders} == {1.0}
+    assert {measure_of.short_of_1(rows, rows[order]) for order in orders} == {0.0}
 
 
 def test_rank_correlation_with_ties_and_without_spread():

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
 from bottomup.corpus.wordnet import examples
 from bottomup.measures.wordnet import NEEDED, asked, known, rows, sense_separation
 from bottomup.training.run import save
@@ -57,6 +58,24 @@ def test_one_large_neuron_hides_no_senses():
     assert sense_separation(large, senses)[2] == pytest.approx(
         sense_separation(expected, senses)[2], abs=0.03
     )
+
+
+def test_a_large_neuron_of_both_signs_ties_no_pairs():
+    random, senses = np.random.default_rng(3), np.repeat([*"ab"], 6)
+    view = np.column_stack([random.standard_normal((12, 8)), 1e6 * np.array([1, -1] * 6)])
+    # By numbers of more digits.
+    rows = view.astype(np.longdouble)
+    rows /= np.sqrt((rows**2).sum(1, keepdims=True))
+    pairs = np.triu_indices(12, 1)
+    apart = ((rows[pairs[0]] - rows[pairs[1]]) ** 2).sum(1)
+    one = senses[pairs[0]] == senses[pairs[1]]
+    alike = apart[one][:, None] < apart[~one]
+    assert sense_separation(view, senses)[2] == pytest.approx(alike.mean(), abs=0.02)
+
+
+def test_views_that_are_not_finite_are_refused():
+    with pytest.raises(UserError, match="NaN or infinity"):
+        sense_separation(np.full((4, 2), np.nan), np.array([*"aabb"]))
 
 
 def test_senses_planted_in_one_layer_are_found_there_alone():
