@@ -40,6 +40,8 @@ from bottomup.views.values import deviations, require_finite, shaped, varying_de
 CUTOFF = 1e-12
 # If the smallest pivot of a factor is at least this share of its largest, nothing is cut off.
 SAFE = 1e-3
+# A correlation below this is rounding, and so is the direction of its variates.
+UNCORRELATED = 1e-8
 # Occurrences for each neuron, below which no table has a distance. With four, two views without any
 # relation are at 0.57 in place of 1, and a distance of 0.1 comes out 3 % too small; with fewer the
 # distance of any two views falls to 0 (docs/decisions.md).
@@ -347,12 +349,17 @@ def _svcca_2019(moments: Moments, _weights: list[str]) -> OfCovariance:
     rank = min(len(x[0]), len(y[0]))
     # Whitened by symmetric roots, in neurons: the signs depend on it.
     x_root, y_root = _inverse_root(x), _inverse_root(y)
-    xx, mean = moments.xx, moments.mean_x
+    xx, mean, basis = moments.xx, moments.mean_x, x[1]
     shift = mean[:rank]  # the mean of neuron i, added to variate i
 
     def distances_of(xy: np.ndarray) -> dict[str, float]:
         u, correlations, _ = np.linalg.svd(x_root @ xy @ y_root)
         u, correlations = u[:, :rank], correlations[:rank].clip(0, 1)
+        if len(basis) > basis.shape[1]:
+            # Variates without correlation may point where x does not vary: others take their place.
+            n = int((correlations > UNCORRELATED).sum())
+            within, _ = np.linalg.qr(basis.T @ u[:, :n], mode="complete")
+            u[:, n:] = basis @ within[:, n:rank]
         projected = u.T @ xx  # [rank, d_x]
         zz = projected @ u + np.outer(shift, shift)
         zx = projected + np.outer(shift, mean)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 
 from bottomup.core.errors import UserError
 from bottomup.measures.pwcca import (
@@ -163,6 +164,14 @@ def test_a_constant_neuron_changes_nothing_in_the_definition_and_breaks_nothing(
     assert 0 <= pwcca_distance(with_constant, y, variant) <= 1
     if variant == "definition":
         assert pwcca_distance(with_constant, y) == pytest.approx(pwcca_distance(x, y), abs=ROUNDING)
+
+
+def test_uncorrelated_views_with_a_doubled_neuron_are_at_distance_1():
+    """Five orthogonal columns of signs, of which one stands twice in a view."""
+    h = hadamard(8)[:, 1:6].astype(float)
+    x, y = h[:, [0, 0, 1]], h[:, [2, 3, 4]]
+    for variant in ("definition", "svcca-2019"):
+        assert pwcca_distance(x, y, variant) == pytest.approx(1, abs=1e-7)
 
 
 def test_with_fewer_points_than_neurons_all_views_coincide_and_a_warning_says_so(caplog):
