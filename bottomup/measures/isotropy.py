@@ -396,6 +396,8 @@ def zero(what: str) -> UserError:
 
 def _drawn(n_rows: int, n: int, seed: int) -> np.ndarray:
     """Row numbers of occurrences drawn at random, in the order of the text."""
+    if n < 1:
+        raise UserError(f"n: found {n}; allowed: at least 1; usual: {DRAWN}")
     return np.sort(generator(seed, "isotropy").choice(n_rows, min(n, n_rows), replace=False))
 
 

@@ -581,6 +581,8 @@ def _row(measure: str, value: float, n: int, needed: int, without: np.ndarray) -
 def _drawn(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     """Row numbers of the occurrences that RSA uses, in the order of the text."""
     require_same_rows(x, y)
+    if n < 1:
+        raise UserError(f"n: found {n}; allowed: at least 1; usual: {RSA_ROWS}")
     return np.sort(generator(seed, "rsa").choice(len(x), min(n, len(x)), replace=False))
 
 

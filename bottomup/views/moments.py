@@ -194,8 +194,9 @@ class Moments:
 
     def _float64(self, block: ArrayLike | Tensor) -> Tensor:
         # A memory map that is open for reading only must be copied before torch takes it.
-        block = block if isinstance(block, Tensor) else torch.from_numpy(np.array(block))
-        return block.to(self.mean)
+        if not isinstance(block, Tensor):
+            block = torch.from_numpy(np.array(block, dtype=np.float64))
+        return block.detach().to(self.mean)
 
     def _add(self, n: int, mean: Tensor, scatter: Tensor) -> None:
         total = self.n + n

@@ -261,6 +261,8 @@ def test_views_without_an_answer_are_refused(text):
         assert "\n" not in str(error.value)
         with pytest.raises(UserError, match="NaN or infinity"):
             measure(infinite, labels)
+    with pytest.raises(UserError, match="n: found -1; allowed: at least 1"):
+        anisotropy(view, words, n=-1)
     with pytest.raises(UserError, match="do not hold two words"):
         anisotropy(view, np.zeros(N))
     with pytest.raises(UserError, match="do not hold a word twice"):

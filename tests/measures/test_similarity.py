@@ -292,6 +292,8 @@ def test_views_that_cannot_be_compared_are_refused():
         linear_cka(np.eye(4), y[:4])
     with pytest.raises(UserError, match=r"variance 1.5; allowed: above 0, at most 1"):
         svcca_distance(x, y, variance=1.5)
+    with pytest.raises(UserError, match="n: found 0; allowed: at least 1"):
+        rsa(x, y, n=0)
     with pytest.raises(UserError, match="same value in all neurons"):
         rsa(np.full((100, 4), 0.1), y)
     with pytest.raises(UserError, match="all pairs of 2 occurrences are equally dissimilar"):

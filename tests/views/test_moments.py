@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
 from bottomup.core.errors import UserError
 from bottomup.views.moments import Moments, merged
@@ -106,6 +107,14 @@ def test_a_float16_view_is_read_through_a_memory_map(rows, tmp_path):
         warnings.simplefilter("error")
         gathered = moments(views)
     assert_equal(gathered, moments([view.astype(np.float64) for view in views]))
+
+
+@pytest.mark.parametrize("dtype", [">f4", np.longdouble, np.int16, bool])
+def test_real_numbers_of_any_format_are_read(dtype):
+    view = (10 * np.random.default_rng(0).normal(size=(50, 3))).astype(dtype)
+    moments = Moments(3, 3)
+    moments.update(view, torch.ones(50, 3, requires_grad=True))
+    np.testing.assert_allclose(moments.xx, np.cov(view.astype(float).T, bias=True), atol=1e-12)
 
 
 def test_views_of_other_occurrences_or_widths_are_refused(rows):
