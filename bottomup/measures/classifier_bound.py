@@ -160,6 +160,11 @@ def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:
 
 
 def _bound(losses: np.ndarray, labels: np.ndarray, blocks: np.ndarray, count: int) -> Bound:
+    if not np.isfinite(losses).all():
+        raise UserError(
+            "a classifier's loss is not finite: a neuron is far larger in one half of the "
+            "documents than in the other; look for a run or layer that diverged"
+        )
     label_entropy = entropy(labels)
     value = float(label_entropy - losses.mean())
     sums, sizes = (

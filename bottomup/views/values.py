@@ -124,7 +124,8 @@ def standardized(view: np.ndarray, of: np.ndarray | slice = slice(None)) -> np.n
     mean, deviation = mean_and_deviation(view[of])
     standard = np.empty(view.shape, dtype=np.float32)
     for block, rows in zip(blocks_of(standard), blocks_of(view), strict=True):
-        block[:] = (rows - mean) / deviation
+        with np.errstate(over="ignore"):  # infinity, if `of` hardly varies and other rows do
+            block[:] = (rows - mean) / deviation
     return standard
 
 

@@ -115,6 +115,13 @@ def test_a_single_block_is_refused():
         bound(np.zeros((19, 2)), np.zeros(19), count=1)
 
 
+def test_a_neuron_of_another_size_in_the_other_half_is_refused_in_a_line():
+    view, blocks = np.random.default_rng(0).normal(size=(400, 4)), np.repeat([0, 1], 200)
+    view[:, 0] *= np.where(blocks == 0, 1e-9, 1e35)  # seed 1 fits block 0
+    with pytest.raises(UserError, match="loss is not finite: a neuron is far larger"):
+        classifier_bound(view, np.arange(400) % 2, blocks, 2, 1)
+
+
 def test_the_error_is_that_of_the_held_out_text_drawn_anew():
     generator = np.random.default_rng(0)
     found = []
