@@ -202,7 +202,8 @@ def short_of_1(a: np.ndarray, b: np.ndarray) -> float:
         return 1.0
     # Half a squared distance; rows of length 0 have a cosine of 0.
     apart = cdist(a, b, "sqeuclidean") / 2
-    apart += (~a.any(axis=1)[:, None] + 0.0 + ~b.any(axis=1)) / 2
+    zero_a, zero_b = ((rows == 0).all(axis=1).astype(float) for rows in (a, b))
+    apart += (zero_a[:, None] + zero_b) / 2
     recall, precision = apart.min(axis=1).mean(), apart.min(axis=0).mean()
     if max(recall, precision) >= 1:
         return 1.0

@@ -213,9 +213,9 @@ def cluster_by_scikit_learn(view: np.ndarray, n_clusters: int, seed: int) -> np.
     from sklearn.cluster import MiniBatchKMeans
 
     points = torch.from_numpy(in_float32(checked(_enough(view, n_clusters), "k-means")))
-    points = kmeans.resolved(points, n_clusters, seeds.generator(seed, "precision")).numpy()
+    points = kmeans.resolved(points, n_clusters, seeds.generator(seed, "precision"))
     # Its seeds have 32 bits.
-    return MiniBatchKMeans(n_clusters, random_state=seed % 2**32).fit(points).labels_
+    return MiniBatchKMeans(n_clusters, random_state=seed % 2**32).fit(points.numpy()).labels_
 
 
 def _enough(view: np.ndarray, n_clusters: int) -> np.ndarray:
