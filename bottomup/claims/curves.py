@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from bottomup.claims import NotMeasuredError
+from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.claims.tables import LEARNING, N_DRAWS, NOISE, Table, Tables, seeds
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
@@ -132,12 +132,8 @@ def of_heads(table: Table) -> np.ndarray:
 
 
 def functions(tables: Tables, objective: str, **where) -> Table:
-    """The rows of head_functions; they rest on as many tokens or pairs of words as the study asks
-    for."""
-    try:
-        return rows(tables, "head_functions", objective=objective, **where)
-    except NotMeasuredError as error:
-        raise NotMeasuredError(f"{error}, on enough tokens or pairs of words") from error
+    """The rows of head_functions."""
+    return rows(tables, "head_functions", objective=objective, **where)
 
 
 def quality(
@@ -150,7 +146,7 @@ def quality(
     table = table.filtered(table.rows[by].notna())
     [best] = rows(tables, "pruning", **sweep, method="gates", penalty=0.0).values(by)
     if not best[0] > 0:
-        raise NotMeasuredError(f"{objective} of penalty 0 with a quality above 0")
+        raise NotEnoughError(f"{objective} of penalty 0 with a quality above 0")
     return dict(zip(table.rows["penalty"], table.values(by) / best, strict=True))
 
 
@@ -252,11 +248,11 @@ def bottom(curve: Layers) -> Layers:
 
 
 def middle(curve: Layers) -> Layers:
-    """What is neither `bottom` nor `top`; NotMeasuredError if nothing is."""
+    """What is neither `bottom` nor `top`; NotEnoughError if nothing is."""
     part = _one_part(curve)
     between = curve[part:-part]
     if not len(between):
-        raise NotMeasuredError("layer between the bottom and the top")
+        raise NotEnoughError("a layer, step or group between the bottom and the top")
     return between
 
 
@@ -266,9 +262,9 @@ def top(curve: Layers) -> Layers:
 
 
 def _one_part(curve: Sized) -> int:
-    """How many are the bottom, and as many the top; NotMeasuredError if these would be the same."""
+    """How many are the bottom, and as many the top; NotEnoughError if these would be the same."""
     if len(curve) < 2:
-        raise NotMeasuredError("second layer, step or group, which tells the top from the bottom")
+        raise NotEnoughError("a second layer, step or group, which tells the top from the bottom")
     return max(1, len(curve) // PARTS.get())
 
 

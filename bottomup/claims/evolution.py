@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from bottomup.claims import NotMeasuredError
+from bottomup.claims import NotEnoughError
 from bottomup.claims.claim import BETWEEN_SHARES, Claim, Parts, collect
 from bottomup.claims.curves import (
     Curve,
@@ -31,6 +31,7 @@ from bottomup.claims.curves import (
     middle,
     neighbors,
     rounded,
+    rows,
     top,
 )
 from bottomup.claims.tables import LEARNING, N_DRAWS, Tables
@@ -92,7 +93,7 @@ def fall_on_a_line(curve: Curve) -> np.ndarray:
     """The fall from the first place to the last, on the line of least squares. Unlike the largest
     fall, it is unbiased, however noisy the curve."""
     if len(curve) < 2:
-        raise NotMeasuredError("model of three layers")
+        raise NotEnoughError("a model of three layers or more")
     places = np.arange(len(curve)) - (len(curve) - 1) / 2
     return -(places @ curve) / (places @ places) * (len(curve) - 1)
 
@@ -100,7 +101,7 @@ def fall_on_a_line(curve: Curve) -> np.ndarray:
 def over_two_steps(curve: Curve) -> Curve:
     """The rise over each two consecutive steps."""
     if len(curve) < 3:
-        raise NotMeasuredError("model of four layers")
+        raise NotEnoughError("a model of four layers or more")
     return curve[2:] - curve[:-2]
 
 
@@ -120,9 +121,8 @@ def parts_of_speech(
 ) -> np.ndarray:
     """Mean over layers of the log ratio of classes `tags` to `others`."""
     groups = by_group(tables, name, objective, "pos")
-    absent = [tag for tag in (*tags, *others) if tag not in groups]
-    if absent:
-        raise NotMeasuredError(f"group {', '.join(absent)} in the table {name}")
+    for tag in (*tags, *others):  # raises where one is missing
+        rows(tables, name, objective=objective, grouping="pos", group=tag)
     return mean(times([groups[tag] for tag in tags], [groups[tag] for tag in others]))
 
 
@@ -130,7 +130,7 @@ def rarest_stands_out(tables: Tables, objective: str) -> np.ndarray:
     """At the first layer, the log ratio of the rarest bin's influence to the next three bins'."""
     ranks = by_rank(tables, "influence", objective)
     if len(ranks) < 4:
-        raise NotMeasuredError("fourth bin of frequency ranks")
+        raise NotEnoughError("four bins of frequency ranks or more, by a larger vocabulary")
     return times(ranks[-1:], ranks[-4:-1])[0]
 
 
@@ -650,10 +650,10 @@ def mt_frequent_tokens_change_more(tables: Tables) -> Parts:
 def frequent_tokens_pass_information_on(tables: Tables) -> Parts:
     ranks = by_rank(tables, "influence", "mt")
     if len(ranks) < 3:
-        raise NotMeasuredError("third bin of frequency ranks")
+        raise NotEnoughError("three bins of frequency ranks or more, by a larger vocabulary")
     first, *above = times(bottom(ranks), middle(ranks))
     if not above:
-        raise NotMeasuredError("second layer")
+        raise NotEnoughError("a model of two layers or more")
     return [mean(above) - first]
 
 
@@ -754,7 +754,7 @@ def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Parts:
     def around_peak(side: str) -> Parts:
         first, *above = neighbors(tables, "mlm", f"{side}_token")
         if not above:
-            raise NotMeasuredError("second layer")
+            raise NotEnoughError("a model of two layers or more")
         peak = mean(above[: max(1, (1 + len(above)) // 3)])
         return [peak - first, peak - above[-1]]
 
@@ -836,11 +836,11 @@ def mlm_learns_slower(tables: Tables) -> Parts:
     lm, mlm = learning(tables, "lm"), learning(tables, "mlm")
     read = sorted(curve["tokens"].iloc[-1] for curve in (lm, mlm))
     if read[1] > (1 + ALIKE) * read[0]:
-        raise NotMeasuredError("LM and MLM trained on equally many tokens")
+        raise NotEnoughError("LM and MLM trained on equally many tokens")
     first = min(curve["dev_loss_nats"].iloc[0] for curve in (lm, mlm))
     lowest = max(curve["dev_loss_nats"].iloc[-1] for curve in (lm, mlm))
     if lowest >= first:
-        raise NotMeasuredError("dev loss that LM and MLM both come to")
+        raise NotEnoughError("a dev loss that LM and MLM both come to, by longer training")
     loss = first - MOST_OF_THE_FALL * (first - lowest)
     (of_lm, step_lm), (of_mlm, step_mlm) = doublings_to(loss, lm), doublings_to(loss, mlm)
     slower = np.full(1 + 2 * N_DRAWS, of_mlm - of_lm)

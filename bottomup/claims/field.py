@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bottomup.claims import NotMeasuredError
+from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.claims.claim import BETWEEN_SHARES, LESS_A_HALF, Claim, Parts, collect
 from bottomup.claims.curves import (
     Curve,
@@ -586,7 +586,7 @@ def shared(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> list[int
     """The steps that both have, in order, without step 0, which has no logarithm."""
     steps = sorted(one.keys() & other.keys() - {0})
     if len(steps) < LEAST_STEPS:
-        raise NotMeasuredError(f"{LEAST_STEPS} steps of training at which both were looked at")
+        raise NotEnoughError(f"{LEAST_STEPS} steps of training at which both were looked at")
     return steps
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bottomup.claims import NotMeasuredError
+from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.claims.claim import Claim, Parts
 from bottomup.claims.controls import untrained
 from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, pooled_prior
@@ -73,14 +73,14 @@ class Replicates:
 
 
 def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
-    each, missing = {}, "run"
+    each, missing = {}, NotMeasuredError("run")
     for seed, tables in runs.of_seed.items():
         try:
             each[seed] = known(np.stack(parts(tables)))
         except NotMeasuredError as error:
-            missing = str(error)
+            missing = error
     if not each:
-        raise NotMeasuredError(missing)
+        raise missing
     values = np.stack([of_seed[:, 0] for of_seed in each.values()])
     without = values[:0]
     if len(values) > 1:
@@ -92,7 +92,7 @@ def known(values: np.ndarray) -> np.ndarray:
     """The parts with their draws, if each has a finite value; else NotMeasuredError, since a run
     without a number says nothing."""
     if not np.isfinite(values[:, 0]).all():
-        raise NotMeasuredError("number where a value is NaN or infinite")
+        raise NotEnoughError("a run in which all values that it rests on are numbers")
     return values
 
 

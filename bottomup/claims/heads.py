@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from bottomup.claims import NotMeasuredError
+from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.claims.claim import BETWEEN_SHARES, LESS_A_HALF, Claim, Parts, collect
 from bottomup.claims.curves import (
     bottom,
@@ -86,13 +86,13 @@ def best(parts: np.ndarray) -> np.ndarray:
     on two halves of the documents: one chooses the part, the other measures it. The draws of the
     result stand for other text as well, so the choice varies between them.
 
-    Raises NotMeasuredError if a part has no value without one of the blocks: then nothing tells how
+    Raises NotEnoughError if a part has no value without one of the blocks: then nothing tells how
     another text would choose.
     """
     values = parts[:, 0]
     deviations = parts[:, TEXT] - parts[:, :1]
     if np.isnan(deviations).any():
-        raise NotMeasuredError("value without each block of documents")
+        raise NotEnoughError("a value without each block of documents, by more held-out text")
     reach = 2 * np.abs(deviations).max(axis=1)
     behind = values + reach < (values - reach).max()  # not the largest in any draw
     texts, deviations = parts[~behind, : TEXT.stop].T, deviations[~behind].T
@@ -110,10 +110,10 @@ def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def beside_others(tables: Tables, objective: str, importance: str, least: int = 2) -> np.ndarray:
-    """As `heads`. Raises NotMeasuredError if a layer has less than `least` heads."""
+    """As `heads`. Raises NotEnoughError if a layer has less than `least` heads."""
     values = heads(tables, objective, importance)
     if values.shape[1] < least:
-        raise NotMeasuredError(f"layer of {least} heads")
+        raise NotEnoughError(f"a model of {least} heads a layer or more")
     return values
 
 
@@ -201,7 +201,7 @@ def first_layer_is_the_exception(tables: Tables) -> Parts:
     confidence = heads(tables, "mt", "confidence")
     first, *above = map(less_confident, relevance, confidence)
     if not above:
-        raise NotMeasuredError("second layer")
+        raise NotEnoughError("a model of two layers or more")
     one_head_more = 1 / (relevance.shape[1] - 1)
     return [rounded(mean(above) - first, one_head_more, tables)]
 
@@ -391,7 +391,7 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     table = functions(tables, "mt", function="two_rarest", layer=1)
     first = table.rows.loc[table.rows["accuracy"].idxmax()]
     if first["accuracy"] < RARE:
-        raise NotMeasuredError("head of MT's first layer that points to rare tokens")
+        raise NotEnoughError("a first layer of MT with a head that points to rare tokens")
     layer = beside_others(tables, "mt", RELEVANCE)[0]
     head = sorted(table.rows["head"].unique()).index(first["head"])
     return [layer[head] - best(np.delete(layer, head, axis=0))]
@@ -504,7 +504,7 @@ def above_layer(tables: Tables, objective: str, table: Table, name: str) -> Part
     layers, in multiples of that mean."""
     having = with_any(table)
     if not having[0].any():
-        raise NotMeasuredError(f"{name} head of {objective.upper()}")
+        raise NotEnoughError(f"a model of {objective.upper()} with a {name} head")
     layer, head = (having.index.get_level_values(level) - 1 for level in range(2))
     of_heads, having = above_mean(tables, objective)[layer, head], having.to_numpy()
     # A draw in which no head has the function says nothing about its relevance.
@@ -556,7 +556,9 @@ def little_lost(tables: Tables, objective: str, attention: str, left: float) -> 
     good = quality(tables, objective, attention)
     by_share = pd.DataFrame(good).T.groupby(shares.reindex([*good])).mean()
     if by_share.index.min() > left:
-        raise NotMeasuredError(f"{objective} with {left:.0%} of its heads or fewer")
+        raise NotEnoughError(
+            f"{objective} with {left:.0%} of its heads or fewer, by larger pruning.penalties"
+        )
     known = by_share.to_numpy()
     upper = int(np.searchsorted(by_share.index, left))
     if upper == len(known) or by_share.index[upper] == left:
@@ -687,7 +689,7 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
     of_whole = named(whole)
     if not of_whole[0].any():
-        raise NotMeasuredError(f"head of {objective.upper()} with a function")
+        raise NotEnoughError(f"a model of {objective.upper()} with a head that has a function")
     n_heads = _count(whole)
     model = min(models, key=lambda model: abs(_count(model) / n_heads - 1 / 3))
     had = (of_whole > 0).to_numpy()
@@ -719,7 +721,7 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
 def heads_take_over_second_function(tables: Tables) -> Parts:
     whole, models = pruned_functions(tables, "mt")
     if not with_any(whole)[0].any():
-        raise NotMeasuredError("head of MT with a function")
+        raise NotEnoughError("a model of MT with a head that has a function")
     before, after = with_two(whole), [with_two(model) for model in models]
     gained = [left - before.reindex(left.index, fill_value=0) for left in after]
     gains = mean([of_model.to_numpy().mean(axis=0) for of_model in gained])
@@ -875,7 +877,9 @@ def gates_keep_relevant_heads(tables: Tables, objective: str = "mt") -> Parts:
     kept = [gates[gates["kept"].astype(bool)] for _, gates in models if not gates["kept"].all()]
     kept = [gates for gates in kept if len(gates)]
     if not kept:
-        raise NotMeasuredError(f"{objective} with some of its encoder heads pruned")
+        raise NotEnoughError(
+            f"{objective} with some of its encoder heads pruned, by other pruning.penalties"
+        )
     above = above_mean(tables, objective)
     return [mean([above[gates["layer"] - 1, gates["head"] - 1].mean(axis=0) for gates in kept])]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from bottomup.claims import NotMeasuredError
 from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
 from bottomup.claims.inference import Prior, power
@@ -234,14 +235,14 @@ def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -
     }
 
 
-def _not_measured(error: Exception) -> dict:
+def _not_measured(error: NotMeasuredError) -> dict:
     return {
         "verdict": NOT_MEASURED,
         "uncorrected": NOT_MEASURED,
         "runs": 0,
         "specifications": 0,
         "specifications_agree": 0,
-        "undecided_until": f"the study measures it ({error} is missing)",
+        "undecided_until": error.until,
     }
 
 

@@ -17,14 +17,14 @@ from typing import TypedDict
 import numpy as np
 import pandas as pd
 
-from bottomup.claims import NotMeasuredError
+from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.core.errors import UserError
 from bottomup.core.files.tables import read_table
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.over_runs import without_blocks
-from bottomup.tables import too_few
+from bottomup.tables import cases, too_few
 
 N_DRAWS = 200
 TEXT = slice(1, 1 + N_DRAWS)
@@ -44,14 +44,16 @@ log = logging.getLogger(__name__)
 class Table:
     """Some rows of a table, and draws of its columns of values.
 
-    rows: their index is their place in the whole table. draws: by column,
-    `[n_whole, 1 + 2 * N_DRAWS]`: the value, draws of other text (`TEXT`) and of other noise
-    (`NOISE`). n_blocks: the number of blocks of documents, 0 without draws. split: the split that
-    it was measured on; enlarge: the keys with which it would see more of it.
+    rows: their index is their place in the whole table. few: the rows on fewer cases than they
+    need, which are left out. draws: by column, `[n_whole, 1 + 2 * N_DRAWS]`: the value, draws of
+    other text (`TEXT`) and of other noise (`NOISE`). n_blocks: the number of blocks of documents, 0
+    without draws. split: the split that it was measured on; enlarge: the keys with which it would
+    see more of it.
     """
 
     name: str
     rows: pd.DataFrame
+    few: pd.DataFrame
     draws: dict[str, np.ndarray]
     n_blocks: int
     split: str = "test"
@@ -69,9 +71,20 @@ class Table:
                 kept &= self.rows[column].to_numpy() == value
             self._cache[asked] = self.with_rows(self.rows[kept])
         if self._cache[asked].rows.empty:
-            wanted = ", ".join(f"{column} {value}" for column, value in asked) or "any row"
-            raise NotMeasuredError(f"{wanted} in the table {self.name}")
+            raise self._missing(equal)
         return self._cache[asked]
+
+    def _missing(self, equal: Mapping) -> NotMeasuredError:
+        """The error for rows that are not there, or that rest on too few cases."""
+        wanted = ", ".join(f"{column} {value}" for column, value in equal.items()) or "any row"
+        few = self.few[(self.few[[*equal]] == pd.Series(equal)).all(axis="columns")]
+        if few.empty:
+            return NotMeasuredError(f"{wanted} in the table {self.name}")
+        also = f" and {self.enlarge}" if self.enlarge else ""
+        return NotEnoughError(
+            f"{few['n_needed'].min():,.0f} cases of {wanted} in the table {self.name}, here "
+            f"{cases(few).max():,.0f}: raise corpus.splits.{self.split}_words{also}"
+        )
 
     def filtered(self, kept: pd.Series) -> "Table":
         """The rows where the mask `kept` is true."""
@@ -150,7 +163,7 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
 
 def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | None = None) -> Table:
     """A table with draws of its values, from a frame like `measures/<name>.parquet`."""
-    frame = frame[~too_few(frame)].reset_index(drop=True)
+    few, frame = frame[too_few(frame)], frame[~too_few(frame)].reset_index(drop=True)
     if WITHOUT not in frame and not VALUES.keys().isdisjoint(frame):
         raise UserError(
             f"the table {name} has no column {WITHOUT}, the values without each block of "
@@ -167,7 +180,7 @@ def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | No
     # Comparing and choosing text is several times faster with objects than with pandas' strings.
     texts = [name for name, of in rows.dtypes.items() if isinstance(of, pd.StringDtype)]
     rows = rows.astype(dict.fromkeys(texts, object))
-    return Table(name, rows, draws, n_blocks, split, enlarge)
+    return Table(name, rows, few, draws, n_blocks, split, enlarge)
 
 
 def learning_curves(curves: Mapping[str, pd.DataFrame]) -> Table:

@@ -196,7 +196,7 @@ class Study(Section):
         parts += ["rows about them in other tables"]
         return (
             f"left out, since annotation.pipeline {json.dumps(self.annotation.pipeline)} gives no "
-            f"{', '.join(unknown)}: {'; '.join(parts)}; claims about them stay undecided"
+            f"{', '.join(unknown)}: {'; '.join(parts)}; claims about them are not measured"
         )
 
     def objective_names(self) -> list[str]:

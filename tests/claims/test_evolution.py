@@ -251,7 +251,7 @@ def test_thirds(n, bottom, middle, top):
 def test_a_model_of_two_layers_has_no_middle():
     """Were it the mean of both, no two layers could rise and fall, whatever they hold."""
     assert (curves.bottom([0, 1]), curves.top([0, 1])) == ([0], [1])
-    with pytest.raises(NotMeasuredError, match="layer between the bottom and the top"):
+    with pytest.raises(NotMeasuredError, match="step or group between the bottom and the top"):
         curves.middle([0, 1])
 
 
@@ -340,7 +340,7 @@ def test_hubs_gain_influence_above_the_first_layer_beside_tokens_of_middle_frequ
     frames = influence_of((1, 8, 99), (1, 2, 1), (2, 8, 3))
     expected = (np.log(1 / 2) + np.log(1 / 4)) / 2 - np.log(1 / 8)
     assert value(HUBS, frames) == pytest.approx(expected)
-    with pytest.raises(NotMeasuredError, match="second layer"):
+    with pytest.raises(NotMeasuredError, match="two layers or more"):
         value(HUBS, influence_of((1, 8, 99)))
 
 

@@ -665,8 +665,8 @@ def test_what_is_known_of_words_and_a_line_on_what_is_not():
     assert load(german).known_of_words() == ["tag", "relation"] and load(german).left_out() == []
     assert load(german).without_annotation(["neighbors_ccg"]) == (
         'left out, since annotation.pipeline "de_a" gives no CCG categories: figures '
-        "neighbors_ccg; probes for ccg; rows about them in other tables; claims about them stay "
-        "undecided"
+        "neighbors_ccg; probes for ccg; rows about them in other tables; claims about them are "
+        "not measured"
     )
     without = load(changed(annotation__pipeline=None, leave_out=["quality"]))
     assert without.known_of_words() == [] and without.left_out() == [
