@@ -45,6 +45,13 @@ def test_a_word_of_the_config_is_no_markup(name, word, monkeypatch):
     assert f">{html.escape(word)}<" in re.sub("</?span[^>]*>", "", rendered(CAPTIONS[name]))
 
 
+@pytest.mark.parametrize("name", ["change_pos", "change_frequency_rank", "matching"])
+def test_a_caption_counts_the_occurrences_that_a_wide_model_needs(name):
+    """PWCCA of 384 neurons needs more than the few of a study of narrow ones."""
+    found = rendered(CAPTIONS[name])
+    assert re.search(r"\b1500\b[^.]* or four for each neuron if that is more", found)
+
+
 @pytest.mark.parametrize("name", CAPTIONS)
 def test_a_figure_says_first_in_a_line_what_to_see(name):
     if name != "claims":
