@@ -63,8 +63,8 @@ class Keys(Section):
         le=10**6,
     )
     whole_items: int = key(
-        "of these, those whose whole sentences a model scores that predicts hidden tokens, and so "
-        "reads once for each",
+        "the same where a model that predicts hidden tokens scores whole sentences, and so reads "
+        "each once for each token",
         "verbs",
         ge=LEAST,
         le=10**6,
