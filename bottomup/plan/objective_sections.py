@@ -31,9 +31,12 @@ class Runs(Section):
         "figures and claims compare these at one shape",
         default={},
     )
-    training: dict[str, Any] = key("keys that override the section `training`", default={})
+    training: dict[str, Any] = key(
+        "keys that override the section `training`; not of untrained ones", default={}
+    )
     heads_from: settings.HeadsFrom | None = key(
-        "encoder heads of another run to start with; not of what is called like a module",
+        "encoder heads of another run to start with; not of what is called like a module, nor of "
+        "untrained ones",
         default=None,
     )
     n_seeds: int | None = key(

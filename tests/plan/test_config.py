@@ -108,6 +108,42 @@ def test_the_reference_is_up_to_date():
     assert (ROOT / "docs/config.md").read_text() == reference()
 
 
+def referenced():
+    """By section of the reference, its keys with their defaults, as YAML."""
+    sections = {}
+    for part in re.split("\n##+ ", reference())[1:]:
+        rows = re.findall(r"^\| `([\w*]+)` \| (?:`(.*?)`)?[ ,]", part, re.M)
+        sections[part.splitlines()[0].strip("`")] = dict(rows)
+    return sections
+
+
+def leaves(value, path=()):
+    """The paths of a config to what is no section, with their values."""
+    if not isinstance(value, dict) or not value:
+        yield path, value
+    else:
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, key))
+
+
+def test_the_reference_has_every_value_of_the_default_study():
+    sections = referenced()
+    for path, value in leaves(DEFAULT):
+        above = [sections.get(".".join(path[:n]) or "Study", {}) for n in range(len(path))]
+        n = max(n for n, keys in enumerate(above) if path[n] in keys)
+        shown = yaml.safe_load(above[n][path[n]])
+        assert functools.reduce(lambda of, key: of[key], path[n + 1 :], shown) == value, path
+
+
+def test_the_reference_has_the_keys_of_checkpoints_and_none_of_training_for_what_is_untrained():
+    sections = referenced()
+    assert sections["checkpoints.*"].keys() == {"folder", "package", "hub", "revision"}
+    for name in ("untrained", "untrained_causal", "untrained_backward"):
+        [line] = mistakes(changed(**{f"objectives__{name}": {"label_smoothing": 0}}))
+        assert line.startswith(f"objectives.{name}.label_smoothing: unknown key")
+        assert sections[f"objectives.{name}"] == {}
+
+
 def test_the_config_loads_without_torch():
     code = "import sys, bottomup.plan.config as c, yaml; c.load(yaml.safe_load(sys.stdin)); "
     code += "sys.exit('torch' in sys.modules)"
