@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +26,7 @@ from bottomup.plan.reading import typed, understood
 STUDIES = Path("studies")
 DEFAULT = "default"  # config.yaml alone
 SUFFIXES = (".yaml", ".yml", ".json")
+OVER = "# over: "  # a line of a study that changes another and is nothing without it
 
 TERMINAL = "terminal"  # the plugin by which Snakemake prints
 MODULE = f"{logger_plugin_module_prefix}{TERMINAL}"
@@ -86,6 +88,7 @@ def snakemake_arguments(given: list[str]) -> list[str]:
     n = next((i for i, argument in enumerate(given) if argument.startswith("-")), len(given))
     names, others = given[:n], given[n:]
     files = [str(config_file(name)) for name in names if name != DEFAULT]
+    _require_what_they_change(files)
     if names and typed(others).configfile:
         raise UserError(
             f"--configfile: found it behind {' '.join(names)}; allowed: all files of a config "
@@ -138,6 +141,7 @@ def require_config_files(arguments: list[str]) -> None:
                     f"--configfile {before} -- {file}"
                 )
             _require_file(file)
+        _require_what_they_change(files)
 
 
 def require_cache() -> None:
@@ -152,6 +156,18 @@ def require_cache() -> None:
             f"error: {folder} cannot be written: {error.strerror}; set XDG_CACHE_HOME to a folder "
             "that can be, for Snakemake"
         )
+
+
+def _require_what_they_change(files: Sequence[Path | str]) -> None:
+    """Raise UserError if a study lacks the one that it changes."""
+    for n, file in enumerate(map(Path, files)):
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            under = line.removeprefix(OVER).strip()
+            if line.startswith(OVER) and under not in (Path(below).stem for below in files[:n]):
+                raise UserError(
+                    f"found {file.stem} alone, which is nothing without {under}; allowed: "
+                    f"./study {under} {file.stem}"
+                )
 
 
 def _require_file(file: Path) -> None:

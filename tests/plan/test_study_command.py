@@ -138,6 +138,30 @@ def test_a_config_file_that_is_not_there_is_one_line(folder, files, line):
         start.require_config_files(["--cores", "1", "--configfile", *files])
 
 
+def test_a_study_over_another_is_refused_alone(folder):
+    (folder / "studies/deep.yaml").write_text("# What it is for.\n# over: smoke\n\nstudy: deep\n")
+    line = "found deep alone, which is nothing without smoke; allowed: ./study smoke deep"
+    for files in (["deep"], ["deep", "smoke"], ["gpu", "deep", "mine.yaml"]):
+        with pytest.raises(UserError, match=f"^{line}$"):
+            start.snakemake_arguments(files)
+    with pytest.raises(SystemExit, match=f"^error: {line}$"):
+        start.require_config_files(["--configfile", "studies/deep.yaml"])
+    start.require_config_files(["--configfile", "studies/smoke.yaml", "studies/deep.yaml"])
+    assert start.snakemake_arguments(["smoke", "gpu", "deep"])[-1] == "studies/deep.yaml"
+
+
+def test_a_study_that_says_so_is_over_one_that_is_here():
+    over = {
+        file.stem: re.findall("^# over: (.*)$", file.read_text(), re.M)
+        for file in (ROOT / "studies").glob("*.yaml")
+    }
+    assert {name: of for name, of in over.items() if of} == {
+        "brackets": ["known"],
+        "paper_enfr": ["paper_ende"],
+        "paper_enru": ["paper_ende"],
+    }
+
+
 def test_config_files_that_are_there_pass(folder):
     start.require_config_files(["--configfile", "mine.yaml", "studies/gpu.yaml", "--", "latex"])
     start.require_config_files(["-n"])
