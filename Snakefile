@@ -173,6 +173,11 @@ rule latex:
     localrule: True
 
 
+if workflow.is_main_process:
+    with in_one_line("the study cannot start:\n"):
+        start.require_known(TYPED.targets, [*workflow.rules])
+
+
 onsuccess:
     PROGRESS.end()
 

@@ -117,9 +117,13 @@ def extra(field: FieldInfo) -> dict[str, Any]:
 
 def nearest(name: str, known: list[str]) -> str:
     """The end of an error line: the known names, and a guess at the one that `name` meant."""
+    return f"allowed: {', '.join(sorted(set(known)))}{guess(name, known)}"
+
+
+def guess(name: str, known: list[str]) -> str:
+    """The end of an error line: a guess at the known name that `name` meant, if one is close."""
     close = difflib.get_close_matches(name, known, n=1)
-    guess = f"; did you mean {close[0]}?" if close else ""
-    return f"allowed: {', '.join(sorted(set(known)))}{guess}"
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def problems(

@@ -12,6 +12,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from snakemake.cli import parse_args
 from snakemake.common import get_appdirs
@@ -19,13 +20,17 @@ from snakemake_interface_logger_plugins.common import logger_plugin_module_prefi
 
 from bottomup.core.errors import UserError, in_one_line
 from bottomup.core.running import require_idle
-from bottomup.core.schema import nearest
+from bottomup.core.schema import guess, nearest
 from bottomup.plan.links import require_none
 from bottomup.plan.reading import typed, understood
+
+if TYPE_CHECKING:
+    from snakemake.rules import Rule
 
 STUDIES = Path("studies")
 DEFAULT = "default"  # config.yaml alone
 SUFFIXES = (".yaml", ".yml", ".json")
+PLOT = "plot_"  # the start of the names of rules that draw figures
 OVER = "# over: "  # a line of a study that changes another and is nothing without it
 
 TERMINAL = "terminal"  # the plugin by which Snakemake prints
@@ -39,7 +44,8 @@ _folders: list[Path] = []
 
 def require_none_at_work(study: Path, given: Namespace) -> None:
     """Raise UserError if the command would delete results of a study that is running, or that holds
-    a link to elsewhere; or if it would write a report through a link.
+    a link to elsewhere; or if it would write a report through a link, or of a study that was not
+    run.
 
     given: the command, from `reading.typed`. It is checked here, since Snakemake calls no hook
     before it deletes.
@@ -49,9 +55,36 @@ def require_none_at_work(study: Path, given: Namespace) -> None:
             f"{report} is a link to {report.readlink()}, which would be written over; delete the "
             "link"
         )
+    if given.report and not given.targets and not (page := study / "index.html").exists():
+        raise UserError(
+            f"--report: found no {page}; allowed: a study that was run; run the same command "
+            "without --report first"
+        )
     if (given.delete_all_output or given.delete_temp_output) and not given.dryrun:
         require_idle(study)
         require_none(study)
+
+
+def require_known(targets: Sequence[str], rules: Sequence["Rule"]) -> None:
+    """Raise UserError if something that is to be made is neither a rule nor a file of one."""
+    names = [rule.name for rule in rules]
+    for target in targets:
+        if target in names or any(rule.is_producer(os.path.normpath(target)) for rule in rules):
+            continue
+        if target.endswith(SUFFIXES):
+            raise UserError(
+                f"found {target} among what is to be made; allowed: config files first, before all "
+                f"options: ./study STUDY {target}"
+            )
+        if target.startswith(PLOT):
+            raise UserError(
+                f"this study has no figure {target.removeprefix(PLOT)}; docs/tables.md says what "
+                f"tables need{guess(target, names)}"
+            )
+        raise UserError(
+            f"found {target}, which this study does not make; allowed: rules, listed by snakemake "
+            f"--list-rules, and their files{guess(target, names)}"
+        )
 
 
 def by_study(given: list[str]) -> None:

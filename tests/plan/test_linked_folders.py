@@ -93,6 +93,7 @@ def test_who_would_delete_through_a_link_is_stopped(study, asked, deletes):
 
 def test_a_report_is_not_written_through_a_link(study, tmp_path):
     asked = typed(["--report", str(tmp_path / "report.html")])
+    (study / "index.html").touch()
     require_none_at_work(study, asked)
     (tmp_path / "report.html").symlink_to("elsewhere.html")
     with pytest.raises(UserError, match=r"is a link to elsewhere\.html.*delete the link"):

@@ -11,6 +11,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from bottomup.plan import start, terminal
 from bottomup.core.errors import UserError
+from bottomup.plan.reading import typed
 from tests.plan.checkouts import ROOT
 
 SAYS = '#!/usr/bin/env bash\nprintf "%s\\n" "$@"\n'
@@ -162,6 +163,53 @@ def test_a_study_that_says_so_is_over_one_that_is_here():
     }
 
 
+class OneRule:
+    """A rule of Snakemake's, as far as it is asked."""
+
+    name = "plot_probes"
+
+    def is_producer(self, path):
+        return path == "results/a/figures/probes.png"
+
+
+@pytest.mark.parametrize(
+    ("target", "line"),
+    [
+        ("plot_wordnet", "this study has no figure wordnet; docs/tables.md says what "),
+        ("plot_probe", "this study has no figure probe; .*; did you mean plot_probes\\?$"),
+        ("mine.yaml", "found mine.yaml among .*; allowed: config files first, .* STUDY mine.yaml$"),
+        ("results/a/b.png", "found results/a/b.png, which this study does not make; allowed: "),
+    ],
+)
+def test_what_no_rule_makes_is_one_line(target, line):
+    with pytest.raises(UserError, match=f"^{line}") as error:
+        start.require_known(["plot_probes", target], [OneRule()])
+    assert "\n" not in str(error.value)
+
+
+def test_what_a_rule_makes_passes():
+    start.require_known([], [OneRule()])
+    start.require_known(["plot_probes", "./results/a/figures/probes.png"], [OneRule()])
+
+
+def test_snakemake_asks_for_what_is_made_once_it_knows_its_rules(unbuilt):
+    command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", "--", "al"]
+    done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True)
+    *_, line = done.stderr.splitlines()
+    assert done.returncode == 1 and "Exception" not in done.stderr
+    assert line.startswith("found al, which this study does not make")
+
+
+def test_a_report_of_what_was_not_run_is_one_line(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/index.html").touch()
+    report = ["--report", str(tmp_path / "r.html")]
+    with pytest.raises(UserError, match=f"^--report: found no {tmp_path}/new/index.html; allowed"):
+        start.require_none_at_work(tmp_path / "new", typed(report))
+    start.require_none_at_work(tmp_path / "run", typed(report))
+    start.require_none_at_work(tmp_path / "new", typed([*report, "--", "plot_mask"]))
+
+
 def test_config_files_that_are_there_pass(folder):
     start.require_config_files(["--configfile", "mine.yaml", "studies/gpu.yaml", "--", "latex"])
     start.require_config_files(["-n"])
@@ -209,6 +257,10 @@ def test_the_environment_is_made_first(study):
     assert study("smoke", "-n") == "\n-m\nbottomup.plan\nsmoke\n-n\n"
 
 
+def test_what_stands_behind_two_dashes_is_no_wish_for_help(study):
+    assert study("smoke", "--", "-h") == "\n-m\nbottomup.plan\nsmoke\n--\n-h\n"
+
+
 def test_the_library_is_that_of_the_folder(study, folder, monkeypatch):
     """Whatever PYTHONPATH says, and where Python does not look into its folder by itself."""
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
@@ -216,9 +268,9 @@ def test_the_library_is_that_of_the_folder(study, folder, monkeypatch):
     assert study() == f"\n{folder}"
 
 
-@pytest.mark.parametrize("option", ["--help", "-h"])
-def test_help_needs_no_environment_and_lists_the_studies(study, option):
-    usage, *studies, last = study(option).splitlines()
+@pytest.mark.parametrize("given", [["--help"], ["-h"], ["smoke", "--help"], ["gpu", "-n", "-h"]])
+def test_help_needs_no_environment_and_lists_the_studies(study, given):
+    usage, *studies, last = study(*given).splitlines()
     assert usage.startswith("usage: ./study ") and "snakemake --help" in last
     assert [line.strip() for line in studies] == ["gpu, smoke       What it is for."]
 
