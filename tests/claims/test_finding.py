@@ -251,7 +251,7 @@ def test_a_run_without_numbers_is_no_run():
         these = runs_of(mt=[3.0, without, 3.2], lm=[1.0, 1.0, 1.0])
         assert found_of(claim(of("mt"), of_training=False), these).replicates.seeds == [1, 3]
     nothing = runs_of(mt=[math.nan] * 3)
-    with pytest.raises(NotMeasuredError, match="NaN"):
+    with pytest.raises(NotMeasuredError, match="all values that it rests on are numbers"):
         found_of(claim(of("mt")), nothing)
 
 
