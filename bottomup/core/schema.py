@@ -45,6 +45,8 @@ FORMS = {
 OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 EXPONENT = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
 LONGEST = 200  # characters of a value in a message
+# Errors of pydantic where a number or true is allowed, and no text; a Literal may have numbers.
+NO_TEXT = {"int_type", "float_type", "bool_type", "literal_error"}
 BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 
 
@@ -152,7 +154,8 @@ def unquoted(model: type[BaseModel], value: Any) -> Any:
     except ValidationError as error:
         value = copy.deepcopy(value)
         for problem in error.errors():
-            if isinstance(problem["input"], str) and problem["loc"][-1:] != ("[key]",):
+            of_value = problem["type"] in NO_TEXT and problem["loc"][-1:] != ("[key]",)
+            if of_value and isinstance(problem["input"], str):
                 _replace(value, problem["loc"], problem["input"])
     return value
 
@@ -166,7 +169,7 @@ def _replace(value: Any, location: tuple, text: str) -> None:
         plain = float(text) if EXPONENT.fullmatch(text) else yaml.safe_load(text)
         for part in location[:-1]:
             value = value[part]
-        if isinstance(plain, bool | int | float | None):
+        if isinstance(plain, bool | int | float):
             value[location[-1]] = plain
     except (yaml.YAMLError, LookupError, TypeError):
         return  # `problems` says what is wrong

@@ -79,6 +79,8 @@ def expanded(path: object) -> object:
     """A path with ~ and ~name as a shell reads them, if the system can look for it."""
     if not isinstance(path, str):
         return path
+    if not path:  # which would be this folder
+        raise ValueError("allowed: a path; the folder of the repository is .")
     path = os.path.expanduser(path)
     try:  # pydantic says only that a path is missing, and lets other errors of the system through
         with suppress(FileNotFoundError, NotADirectoryError, ValueError):

@@ -944,12 +944,12 @@ def test_text_of_a_command_line_is_what_it_says():
             corpus__bpe__lowercase="false",
             pruning__penalties={"mt": {"encoder": ["0", "0.1"]}},
             pruning__training={"max_tokens": "1000"},
-            annotation__depccg_model="null",
+            measures__chance={"permutations": "31", "seed": "1"},
         )
     )
     assert study.objective_options("mlm").mask == 0.7 and study.objective_seeds("mlm") == [1]
     assert study.objective_training("mlm").patience == 9 and study.model.layers == 2
-    assert study.corpus.bpe.lowercase is False and study.annotation.depccg_model is None
+    assert study.corpus.bpe.lowercase is False and study.measures.chance.permutations == 31
     assert study.pruning.penalties == {"mt": {"encoder": [0, 0.1]}}
     parts = [{"objective": "mlm", "share": "1", "options": {"choose": "0.5"}}]
     whole = [{"objective": "mix", "share": "1", "options": {"parts": parts}}]
@@ -962,6 +962,35 @@ def test_text_of_a_command_line_is_what_it_says():
     assert 'found "0.x"; allowed: number' in mistakes(changed(objectives__mlm={"mask": "0.x"}))[0]
     # Text stays text.
     assert load(changed(measures__projection__words=["1", "2"])).measures.projection.words[0] == "1"
+
+
+# As YAML, each of these would be null.
+@pytest.mark.parametrize("text", ["", " ", "~", "Null", "#x", "&x", "---"])
+def test_text_that_looks_like_null_is_the_text_that_it_is(text, monkeypatch):
+    monkeypatch.setenv("HOME", text or "/nowhere")  # what ~ stands for in a path
+    config = changed(
+        annotation={"pipeline": text, "depccg_model": text},
+        corpus__splits__packed_words=text,
+        corpus__source=["files"],
+        corpus__sources__files={"source": "README.md", "target": "README.md", "documents": text},
+        training__batch_tokens=text,
+        measures__minimal_pairs__folder=text,
+        site__repository=text,
+    )
+    with pytest.raises(UserError) as raised:
+        load(config)
+    lines = str(raised.value).splitlines()
+    assert {line.partition(":")[0] for line in lines if f"found {json.dumps(text)}" in line} == {
+        *("annotation.pipeline", "annotation.depccg_model", "corpus.splits.packed_words"),
+        *("corpus.sources.files.documents", "training.batch_tokens"),
+        *("measures.minimal_pairs.folder", "site.repository"),
+    }
+
+
+def test_a_file_with_a_number_as_its_name_is_text():
+    files = {"source": "2024", "target": "2025"}
+    lines = mistakes(changed(corpus__source=["files"], corpus__sources__files=files))
+    assert any('files.source: found "2024", and there is no such file' in line for line in lines)
 
 
 def test_objectives_of_one_module_stand_side_by_side():
