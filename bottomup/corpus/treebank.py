@@ -12,7 +12,7 @@ from pathlib import Path
 
 import conllu
 from conllu.exceptions import ParseException
-from conllu.models import TokenList
+from conllu.models import Token, TokenList
 
 from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import normalize
@@ -21,6 +21,8 @@ from bottomup.corpus.losses import Loss, of_texts
 from bottomup.corpus.sources.files import lines
 
 FIELDS = 10  # of a line
+# Of a word, a token of several words, an empty node; and of a head.
+ID, HEAD = re.compile(r"[0-9]{1,6}([-.][0-9]{1,6})?"), re.compile("[0-9]{1,6}|_")
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Sentence:
     spans: start and end of a word in the text, in characters; those of its token if the token is
         not its words one after the other, as zum for zu dem.
     upos, xpos: tags; xpos may be None.
-    heads: index of a word, its own for a root.
+    heads: index of a word, its own for the root.
     depths: the number of words above it.
     """
 
@@ -96,17 +98,35 @@ def _blocks(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _tree(block: list[str], where: str) -> TokenList:
     for line in block:
-        if not line.startswith("#") and (n_fields := line.count("\t") + 1) != FIELDS:
-            raise UserError(
-                f"{where}: a word of this sentence has {n_fields} fields; CoNLL-U has {FIELDS}, "
-                "separated by tabs; mend it"
-            )
+        if not line.startswith("#"):
+            _require_fields(line.split("\t"), where)
     try:
         # The library would end a field at two blanks, too; in text, cleaning joins them.
         [tree] = conllu.parse("\n".join(re.sub(" {2,}", " ", line) for line in block))
-    except ParseException as error:
+    except (ParseException, ValueError) as error:  # such as a number of 5,000 digits
         raise UserError(f"{where}: is not CoNLL-U ({error}); mend it") from error
     return tree
+
+
+def _require_fields(fields: list[str], where: str) -> None:
+    """Raise UserError for what the library takes as something else, or not at all."""
+    n_empty = sum(not field.strip() for field in fields)
+    if n_empty or len(fields) != FIELDS:
+        raise UserError(
+            f"{where}: a word of this sentence has {len(fields)} fields, {n_empty} of them empty; "
+            f"CoNLL-U has {FIELDS}, separated by tabs, none of them empty; mend it"
+        )
+    number, _, _, tag, _, _, head, relation, *_ = fields
+    if not (ID.fullmatch(number) and HEAD.fullmatch(head)):
+        raise UserError(
+            f"{where}: a word of this sentence has the number {number[:20]} and the head "
+            f"{head[:20]}; allowed: numbers such as 1, 1-2, 1.1; heads such as 0, 1; mend it"
+        )
+    if number.isdecimal() and "_" in (tag, relation):
+        raise UserError(
+            f"{where}: word {number} of this sentence has no tag (UPOS) or no relation (DEPREL), "
+            "which Universal Dependencies asks of each; mend it"
+        )
 
 
 def _sentence(document: str, name: str, tree: TokenList, where: str) -> Sentence:
@@ -114,7 +134,9 @@ def _sentence(document: str, name: str, tree: TokenList, where: str) -> Sentence
     if [word["id"] for word in words] != [*range(1, len(words) + 1)]:
         raise UserError(f"{where}: words of this sentence are not numbered from 1; mend it")
     heads = [_head(word, len(words), where) for word in words]
-    text, spans = _written(tree, words)
+    if (n_roots := [word["head"] for word in words].count(0)) != 1:
+        raise UserError(f"{where}: {n_roots} words of this sentence have the head 0; allowed: one")
+    text, spans = _written(_of_several(tree, len(words), where), words)
     return Sentence(
         *(document, name, text, spans),
         upos=[word["upos"] for word in words],
@@ -126,10 +148,10 @@ def _sentence(document: str, name: str, tree: TokenList, where: str) -> Sentence
 
 
 def _head(word: dict, n: int, where: str) -> int:
-    if word["head"] is None or not 0 <= word["head"] <= n:
+    if word["head"] in (None, word["id"]) or word["head"] > n:
         raise UserError(
             f"{where}: word {word['id']} of this sentence has the head {word['head']}; allowed: "
-            f"0 to {n}"
+            f"0 to {n}, but for its own number"
         )
     return (word["head"] or word["id"]) - 1
 
@@ -146,9 +168,21 @@ def _depths(heads: list[int], where: str) -> list[int]:
     return depths
 
 
-def _written(tree: TokenList, words: TokenList) -> tuple[str, list[tuple[int, int]]]:
-    """The text of a sentence, and the places of its words in it."""
-    several = {token["id"][0]: token for token in tree if "-" in _kind(token)}
+def _of_several(tree: TokenList, n: int, where: str) -> dict[int, Token]:
+    """The tokens that stand for several of `n` words, by the number of their first word."""
+    tokens = [token for token in tree if "-" in _kind(token)]
+    ends = [0, *(token["id"][2] for token in tokens)]
+    starts = [*(token["id"][0] for token in tokens), n + 1]
+    if any(end >= start for end, start in zip(ends, starts, strict=True)):
+        raise UserError(
+            f"{where}: tokens of several words of this sentence, such as 1-2, overlap, stand in "
+            f"another order or go beyond its {n} words; mend them"
+        )
+    return {token["id"][0]: token for token in tokens}
+
+
+def _written(several: dict[int, Token], words: TokenList) -> tuple[str, list[tuple[int, int]]]:
+    """The text of a sentence, and the places of its words in it; several: from `_of_several`."""
     text = ""
     spans: list[tuple[int, int]] = []
     while len(spans) < len(words):

@@ -4,6 +4,8 @@ from made_up_treebank import FRENCH, GUIDE, treebank_in
 from bottomup.core.errors import UserError
 from bottomup.corpus.treebank import files_in, sentences
 
+LONG = "9" * 5000  # digits, which Python takes for no number
+
 
 def read(folder, **files):
     return sentences(files_in(treebank_in(folder, **files)))[0]
@@ -60,8 +62,22 @@ def test_blanks_in_a_field_end_no_field(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
-        ("4 open open", "4 open", 1, "has 9 fields; CoNLL-U has 10"),
-        ("5 the the DET DT _ 9", "5 the the DET DT _ x", 1, "is not CoNLL-U .*'x'"),
+        ("4 open open", "4 open", 1, "has 9 fields, 0 of them empty; CoNLL-U has 10"),
+        ("root _ _\n5 the", "root _ \n5 the", 1, "has 10 fields, 1 of them empty; CoNLL-U has 10"),
+        ("5 the the DET DT _ 9", "5 the the DET DT _ x", 1, "number 5 and the head x; allowed"),
+        ("DET DT _ 9", f"DET DT _ {LONG}", 1, "the head 9{20}; allowed: numbers such as 1"),
+        ("5 the the", f"{LONG} the the", 1, "number 9{20} and the head 9; allowed: numbers"),
+        ("5 the the", "_ the the", 1, "number _ and the head 9; allowed: numbers such as 1"),
+        ("5 the the", "05 the the", 1, "is not CoNLL-U .*'05'"),
+        ("4:obj", f"{LONG}:obj", 1, "is not CoNLL-U "),
+        ("VB _ 0 root _ _\n5", "VB _ 4 root _ _\n5", 1, "word 4 .* the head 4; allowed: 0 to 10"),
+        ("4 nsubj", "0 nsubj", 1, "2 words of this sentence have the head 0; allowed: one"),
+        ("VB _ 0 root _ _\n5", "VB _ 9 root _ _\n5", 1, "0 words of this sentence have the"),
+        ("4 obj 4:obj", "4 _ 4:obj", 1, "word 9 of this sentence has no tag .*or no relation"),
+        ("DET DT", "_ DT", 1, "word 5 of this sentence has no tag .*or no relation"),
+        ("2-3", "2-11", 1, "tokens of several words of this sentence, .* beyond its 10 words"),
+        ("3 n't", "3-4 n't _ _ _ _ _ _ _ _\n3 n't", 1, "tokens of several words .* overlap"),
+        ("3 n't", "2-3 n't _ _ _ _ _ _ _ _\n3 n't", 1, "tokens of several words .* overlap"),
         ("3 folders", "7 folders", 16, "words of this sentence are not numbered from 1;"),
         ("VBP _ 5 aux:pass", "VBP _ 9 aux:pass", 16, "word 4 .* has the head 9; allowed: 0 to 6"),
         ("VB _ 0 root _ _", "VB _ _ root _ _", 1, "word 4 .* has the head None"),
@@ -69,6 +85,7 @@ def test_blanks_in_a_field_end_no_field(tmp_path):
         ("# sent_id = a-1", "# sent_id = guide-2", 26, "sent_id guide-2 stands in .*line 16, too"),
         ("# sent_id = a-1\n", "", 26, "has no sent_id"),
     ],
+    ids=lambda value: str(value)[:30],
 )
 def test_what_is_wrong_in_a_file_is_said_with_its_line(tmp_path, old, new, line, said):
     assert GUIDE.count(old) == 1
