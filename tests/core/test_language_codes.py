@@ -24,6 +24,8 @@ def test_what_means_something_here_has_no_other_code():
         ("iw", "he"),
         ("yue", "yue"),
         ("hsb", "hsb"),
+        ("sq_XK", "sq_XK"),
+        ("en_UK", "en_GB"),
     ],
 )
 def test_the_shortest_code(code, known):
@@ -32,6 +34,16 @@ def test_the_shortest_code(code, known):
         assert short(code) == code
         return
     with pytest.raises(ValueError, match=f"allowed: {known}, its shortest code"):
+        short(code)
+
+
+# Countries, reserved codes, and those of ISO 639-2 for what is unknown, many, none or private.
+@pytest.mark.parametrize(
+    "code",
+    ["jp", "cn", "qq", "xx", "und", "mul", "mis", "zxx", "qaa", "qtz", "en_XX", "en_ZZ", "en_QQ"],
+)
+def test_what_is_no_language(code):
+    with pytest.raises(ValueError, match="allowed: a language of ISO 639 such as ja"):
         short(code)
 
 

@@ -288,8 +288,10 @@ objectives.lm = {"n_seeds": 0}
   objectives.lm.n_seeds: found 0; allowed: whole number or null, >= 1
 objectives.lm = {"trainig": {}}
   objectives.lm.trainig: unknown key; allowed: heads_from, label_smoothing, model, n_seeds, objective, training, trunk; did you mean training?
-corpus.languages = ["en", "xx"]
-  corpus.languages: found ["en", "xx"]; LibreOffice's help has the languages en, zh,
+corpus.languages = ["en", "jp"]
+  corpus.languages[1]: found "jp"; allowed: a language of ISO 639 such as ja, with a
+corpus.languages = ["en", "sw"]
+  corpus.languages: found ["en", "sw"]; LibreOffice's help has the languages en, zh,
 corpus.sources.libreoffice_help.folders = "a"
   corpus.sources.libreoffice_help.folders: unknown key; allowed: archive_url, folder, from, sha256, version; did you mean folder?
 model.heads = 7

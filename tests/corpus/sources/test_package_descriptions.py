@@ -135,9 +135,9 @@ def test_apt_is_asked_once_for_both_languages(monkeypatch, tmp_path):
 
 def test_a_language_that_apt_lacks_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(debian, "renew_lists", lambda *_: "E: no network; ")
-    expected = r"^apt-get has no package descriptions in 'xx': E: no network; set `from: folder`"
+    expected = r"^apt-get has no package descriptions in 'sw': E: no network; set `from: folder`"
     with pytest.raises(UserError, match=expected):
-        fetch(Options(languages=("en", "xx")), tmp_path)
+        fetch(Options(languages=("en", "sw")), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["Packages", "Translation-en", "Translation-de"])
