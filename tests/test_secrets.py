@@ -7,6 +7,7 @@ from bottomup.core.schema import problems
 from bottomup.core.settings import Site
 from bottomup.corpus import sources
 from bottomup.corpus.sources import libreoffice_help
+from bottomup.plan.config import load
 
 ADDRESSES = [
     "https://me:hunter2@host/{language}.tar.gz",
@@ -16,6 +17,14 @@ ADDRESSES = [
     "https://host/{language}.tar.gz#hunter2",
     "https://me:a?hunter2@host/{language}.tar.gz",
     "https://me:@hunter2@host/{language}.tar.gz",
+    'https://me:hun"hunter2@host/{language}.tar.gz',
+    "https://me:hunter2 hunter2@host/{language}.tar.gz",
+    "https://me:hun/hunter2@host/{language}.tar.gz",
+    "https://me:1/hunter2@host/{language}.tar.gz",
+    "//me:hunter2@host/{language}.tar.gz",
+    "https:/me:hunter2@host/{language}.tar.gz",
+    'https://host/{language}.tar.gz?key="hunter2"',
+    'https://host/{language}.tar.gz?key="hun hunter2"',
 ]
 
 
@@ -23,14 +32,33 @@ ADDRESSES = [
 def test_an_address_with_a_secret_is_refused_without_telling_it(address, tmp_path):
     with pytest.raises(UserError, match=r"~/\.netrc") as error:
         sources.fetch("libreoffice_help", {"from": "archive", "archive_url": address}, tmp_path)
-    assert "hunter2" not in str(error.value) and "host" in str(error.value)
+    assert "hunter2" not in str(error.value) and "archive_url" in str(error.value)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_so_is_that_of_the_repository(address):
     with pytest.raises(UserError) as error:
         raise UserError(problems(Site, {"repository": address, "sentences": 1}))
-    assert "hunter2" not in str(error.value)
+    assert "hunter2" not in str(error.value) and "found an address with user" in str(error.value)
+
+
+def test_an_address_in_another_encoding_is_not_told():
+    with pytest.raises(UserError) as error:
+        load({"site": {"repository": "https://me:hun hunter2\udcf6@host/a"}})
+    assert "hunter2" not in str(error.value) and "site.repository" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://host/u/r@v1", "http://host:8080/a", "https://host/a"],
+)
+def test_an_address_without_a_secret_is_right(address):
+    assert problems(Site, {"repository": address, "sentences": 1}) == []
+
+
+def test_what_is_no_address_says_what_is():
+    [line] = problems(Site, {"repository": "https://[x", "sentences": 1})
+    assert 'found "https://[x"; allowed: text, a web address without / at its end' in line
 
 
 def test_what_other_programs_say_is_told_without_secrets():

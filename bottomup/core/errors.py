@@ -5,9 +5,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# _ADDRESS: a web address after its protocol. _USER: user:password before the @ of a host.
-_ADDRESS = re.compile(r"(?<=://)[^\s\"]+")
-_USER = re.compile(r"(?<![\w/.*-])[\w.+-]+:[^\s@\"/]+@(?=[\w-]+[.\w-]*)")
+# _ADDRESS: a web address after its protocol, if it has one; " ends it where no @, ? or # needs what
+# follows. _USER: user:password before the @ of a host.
+_ADDRESS = re.compile(r"(?<=//|:/)(?!/)(\S*@)?[^\s\"?#]*([?#]\S*)?")
+_USER = re.compile(r"(?<![\w/.*-])[\w.+-]+:[^\s@/]+@(?=[\w-]+[.\w-]*)")
+_CLOSING = "'\");,"  # after an address in a sentence
 
 
 class UserError(Exception):
@@ -39,10 +41,11 @@ def hidden(text: str) -> str:
 
 
 def _without_secrets(match: re.Match) -> str:
-    address = match[0].rstrip("'")
+    address = match[0].rstrip(_CLOSING)
+    closing = match[0][len(address) :]
     before, at, after = address.rpartition("@")
     # Without a password before it, an @ may be part of the path.
     if at and (":" in before or "/" not in before):
         address = f"***@{after}"
     address, *more = re.split("([?#])", address, maxsplit=1)
-    return (f"{address}{more[0]}***" if more else address) + "'" * match[0].endswith("'")
+    return (f"{address}{more[0]}***" if more else address) + closing

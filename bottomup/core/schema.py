@@ -34,9 +34,10 @@ FORMS = {
     r"^\w[\w.-]*(/\w[\w.-]*)?$": "a name on the hub, such as bert-base-cased or owner/name",
     r"^[0-9a-f]{40}$": "a commit, 40 hexadecimal digits",
     r"^[0-9a-fA-F]{64}$": "a checksum, 64 hexadecimal digits",
-    r"^https?://\S+[^/\s]$": "a web address without / at its end, such as https://host/name",
+    r"^https?://[^\s\[\]]+[^/\s\[\]]$": "a web address without / at its end, such as "
+    "https://host/name",
     r"^\d+(\.\d+)+$": "a version, such as 7.4.7.2",
-    r"^[a-z]+://[!-~]*\{language\}[!-~]*$": "a web address with {language} in it",
+    r"^[a-z]+://[!-Z^-~]*\{language\}[!-Z^-~]*$": "a web address with {language} in it",
     r"^[a-z0-9{][a-z0-9+.{}-]*$": "a Debian package, such as apt or manpages-{language}",
     r"^[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+$": "an id of mtdata, such as "
     "Statmt-europarl-10-deu-eng",
@@ -194,6 +195,8 @@ def _line(model: type[BaseModel], problem: Mapping[str, Any], path: str) -> str:
         return f"{_path(path, tuple(parents))}: unknown key; allowed: {expected}"
     if problem["type"] == "missing":
         return f"{where}: missing; allowed: {_allowed_at(model, problem['loc'])}"
+    if problem["type"] == "secret":
+        return f"{where}: {problem['msg']}"
     value = json.dumps(problem["input"], ensure_ascii=False, default=str)
     value = value if len(value) <= LONGEST else f"{value[:LONGEST]}..."
     if kind := MISSING.get(problem["type"]):

@@ -11,7 +11,6 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -23,6 +22,7 @@ from pydantic import (
     FilePath,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from bottomup.core import languages
 from bottomup.core.kinds import GATED
@@ -58,13 +58,14 @@ def readable(folder: Path) -> Path:
     return folder
 
 
-def without_secrets(address: str) -> str:
+def without_secrets(address: object) -> object:
     """`address`, if nothing in it can be a secret: it stands in logs, tables and pages."""
-    parts = urlsplit(address)
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise ValueError(
-            "allowed: an address without user, password, ? and #, since it is written into logs; "
-            "put a password into ~/.netrc"
+    suspect = isinstance(address, str) and re.search("[@?#]", address)
+    if suspect and not re.fullmatch("[a-z]+://[^/:@?#]+/[^?#]*", address):  # @ in a path is none
+        raise PydanticCustomError(
+            "secret",
+            "found an address with user, password, ? or #; allowed: one without, since it is "
+            "written into logs; put a password into ~/.netrc",
         )
     return address
 
@@ -97,6 +98,7 @@ File = Annotated[FilePath, BeforeValidator(expanded), AfterValidator(valid_path)
 Language = Annotated[
     str, Field(pattern="^[a-z]{2,3}(_[A-Z]{2})?$"), AfterValidator(languages.short)
 ]
+Address = Annotated[str, BeforeValidator(without_secrets)]
 LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Step = Annotated[int, Field(ge=0, le=10**9)]
@@ -367,10 +369,7 @@ class Heads(Section):
 class Site(Section):
     """The pages of a study, which need no server: `results/<study>/index.html`."""
 
-    repository: (
-        Annotated[str, Field(pattern=r"^https?://\S+[^/\s]$"), AfterValidator(without_secrets)]
-        | None
-    ) = key(
+    repository: Annotated[Address, Field(pattern=r"^https?://[^\s\[\]]+[^/\s\[\]]$")] | None = key(
         "web address of the repository's files, like https://host/name/blob/main; null shows paths"
     )
     sentences: int = key(

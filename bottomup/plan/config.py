@@ -75,7 +75,7 @@ def _unusable(value: Any, path: str = "") -> Iterator[str]:
         for index, inner in enumerate(value):
             yield from _unusable(inner, f"{path}[{index}]")
     elif isinstance(value, str) and not _is_utf8(value):
-        yield f"{path}: found {value!a}; allowed: text in UTF-8"
+        yield f"{path}: found text in another encoding; allowed: text in UTF-8"
     elif isinstance(value, int) and abs(value) > LARGEST:
         yield f"{path}: found {str(value)[:20]}...; allowed: whole numbers up to {LARGEST}"
 

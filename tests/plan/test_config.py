@@ -259,7 +259,7 @@ study = 2024
 study = false
   study: found false; allowed: text, of letters, digits and _ . - up to 60, such as default; put it in quotes
 corpus.sources.files = {"source": "sch\udcf6n.txt"}
-  corpus.sources.files.source: found 'sch\\udcf6n.txt'; allowed: text in UTF-8
+  corpus.sources.files.source: found text in another encoding; allowed: text in UTF-8
 checkpoints = {"\udcf6": {"folder": "."}}
   'checkpoints.\\udcf6': unknown key; allowed: text in UTF-8
 model.layer = 6

@@ -104,4 +104,5 @@ def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
 def _problem(problem: Mapping[str, Any]) -> str:
     where = ".".join(str(part) for part in problem["loc"])
     message = problem["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}, found {problem['input']!r}" if where else message
+    found = "" if problem["type"] == "secret" else f", found {problem['input']!r}"
+    return f"{where}: {message}{found}" if where else message

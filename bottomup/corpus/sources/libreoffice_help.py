@@ -21,11 +21,11 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 from lxml import etree
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import Field, field_validator
 
 from bottomup.core.errors import UserError
 from bottomup.core.files import digest
-from bottomup.core.settings import Folder, without_secrets
+from bottomup.core.settings import Address, Folder
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
 from bottomup.corpus.folders import below
@@ -65,10 +65,10 @@ class Options(debian.DebianOptions):
         description="version of the help packs; apt has the version of its distribution, and warns "
         "if that differs",
     )
-    archive_url: Annotated[str, AfterValidator(without_secrets)] = Field(
+    archive_url: Address = Field(
         "https://downloadarchive.documentfoundation.org/libreoffice/old/{version}/deb/x86_64/"
         "LibreOffice_{version}_Linux_x86-64_deb_helppack_{language}.tar.gz",
-        pattern=r"^[a-z]+://[!-~]*\{language\}[!-~]*$",
+        pattern=r"^[a-z]+://[!-Z^-~]*\{language\}[!-Z^-~]*$",
         description="archive: address of a help pack; {version} and {language} are filled in; a "
         "password for its host is taken from ~/.netrc",
     )
