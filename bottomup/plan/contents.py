@@ -38,8 +38,10 @@ def stamp(path: str | Path) -> list[int] | None:
 
 def known(path: str | Path) -> str | None:
     """The digest of a file, if it was computed of the bytes that are there now."""
-    before, now = _known.get(str(path)), stamp(path)
-    return before[1] if now and isinstance(before, list) and before[:1] == [now] else None
+    match _known.get(str(path)):
+        case [[*before], str(checksum)] if before == stamp(path):
+            return checksum
+    return None
 
 
 def digest(path: str | Path) -> str | None:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
+from bottomup.core.files import json_or_none
+
 
 class Kept:
     """Plain values by name, in a file that can be deleted at any time. A damaged file counts as
@@ -17,11 +19,8 @@ class Kept:
 
     @cached_property
     def _known(self) -> dict:
-        with suppress(OSError, ValueError):
-            content = json.loads(self.file.read_bytes())
-            if isinstance(content, dict):
-                return content
-        return {}
+        content = json_or_none(self.file)
+        return content if isinstance(content, dict) else {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._known

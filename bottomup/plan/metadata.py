@@ -1,9 +1,10 @@
 """What Snakemake has recorded of the jobs that made each output."""
 
 import base64
-import json
 from collections.abc import Iterator
 from pathlib import Path
+
+from bottomup.core.files import json_or_none
 
 
 def records(folder: Path = Path(".snakemake/metadata")) -> dict[Path, dict]:
@@ -17,12 +18,11 @@ def recorded(folder: Path) -> Iterator[tuple[Path, Path, dict]]:
     A file's name is the output's path in base64.
     """
     for file in folder.rglob("*"):
-        if not file.is_file():
-            continue
+        if not isinstance(record := json_or_none(file), dict):
+            continue  # a truncated record, as Snakemake does
         try:
-            record = json.loads(file.read_bytes())
             name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
             output = base64.urlsafe_b64decode(name).decode()
-        except (OSError, ValueError):
-            continue  # a truncated record, as Snakemake does, or a file of the system, like .nfs1
+        except ValueError:
+            continue  # a file of the system, like .nfs1
         yield file, Path(output), record

@@ -1,13 +1,13 @@
 """The subjects of a study, by their names in paths (bottomup/core/names.py): runs and models from
 elsewhere, with their readings, their pairs and their pruned versions."""
 
-import json
+import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import combinations
 
 from bottomup.core import names
+from bottomup.core.files import json_or_none
 from bottomup.core.kinds import WITH_A_LOOK
 from bottomup.core.names import INDEX, OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
@@ -332,9 +332,10 @@ class Subjects:
         if not (folder := self.study.checkpoints[name.removesuffix(TWIN)].folder):
             return []
         paths = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
-        with suppress(OSError, ValueError, LookupError, TypeError):  # the job that opens it reports
-            named = json.loads((folder / INDEX).read_bytes())["weight_map"].values()
-            paths |= {path for path in map(folder.joinpath, set(named)) if path.is_file()}
+        match json_or_none(folder / INDEX):  # what is wrong is reported by the job that opens it
+            case {"weight_map": {**named}}:
+                files = {folder / name for name in named.values() if isinstance(name, str)}
+                paths |= set(filter(os.path.isfile, files))
         return sorted(map(str, paths | {folder / "config.json"}))
 
     def wildcards(self) -> dict[str, str]:

@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 from bottomup.core.differences import differences
 from bottomup.core.disk import FULL
 from bottomup.core.errors import UserError
-from bottomup.core.files import AGAIN, as_written, damaged, digest, noted, opening
+from bottomup.core.files import AGAIN, as_written, damaged, digest, json_or_none, noted, opening
 from bottomup.core.files.weights import load_into, load_weights, save_weights
 from bottomup.core.running import alone
 
@@ -236,14 +236,14 @@ def optimizer_state(step: int) -> str:
 
 def read_state(path: Path) -> dict | None:
     """What a state of a checkpoint says; None if it is missing or not as it was written."""
+    record = json_or_none(path)
     try:
-        record = json.loads(path.read_bytes())
         state = record["state"]
         newest, best = state["newest"], state["best"]
         # Made from numbers, so that no name leads outside the folder.
         names = {weights(newest), optimizer_state(newest), weights(best)}
         whole = record["digest"] == digest_of(state) and state["files"].keys() == names
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     return state if whole else None
 

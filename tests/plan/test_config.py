@@ -1509,13 +1509,31 @@ def test_what_a_checkpoint_in_a_folder_is_read_from(tmp_path):
     subjects = Slices(load(with_checkpoint(folder=str(tmp_path)))).subjects
     found = {Path(path).name for path in subjects.checkpoint_files("bert_untrained")}
     assert found == {path.name for path in tmp_path.iterdir()} - {"a.bin"}
-    # Its index gives files of weights the names that it likes.
-    (tmp_path / "part-1.safetensors").touch()
-    named = {"a": "part-1.safetensors", "b": "gone.safetensors"}
-    for index, more in (("[", set()), (json.dumps({"weight_map": named}), {"part-1.safetensors"})):
-        (tmp_path / "model.safetensors.index.json").write_text(index)
-        read = {Path(path).name for path in subjects.checkpoint_files("bert")}
-        assert read == found | {"model.safetensors.index.json"} | more
+
+
+NAMED = '{"weight_map": {"x": %s, "w": "a.bin"}}'  # from a list of the files of a checkpoint
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        (NAMED % '"none"', {"a.bin"}),
+        (NAMED % "1", {"a.bin"}),
+        (NAMED % '"\\u0000"', {"a.bin"}),
+        (NAMED % f'"{"x" * 5000}"', {"a.bin"}),
+        ('{"weight_map": ["a.bin"]}', set()),
+        ("[" * 100_000, set()),
+        (None, set()),  # a pipe, from which one would read for ever
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_weights_that_a_damaged_list_names(tmp_path, listed, found):
+    (tmp_path / "a.bin").touch()
+    index = tmp_path / "model.safetensors.index.json"
+    os.mkfifo(index) if listed is None else index.write_text(listed)
+    subjects = Slices(load(with_checkpoint(folder=str(tmp_path)))).subjects
+    names = {Path(path).name for path in subjects.checkpoint_files("bert")}
+    assert names - {index.name, "config.json"} == found
 
 
 def test_a_later_look_trains_no_more_halves():

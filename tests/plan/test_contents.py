@@ -64,10 +64,21 @@ def test_a_file_that_may_still_change_is_not_kept(tmp_path, kept, monkeypatch):
     assert contents.digest("a") == sha("one") and "a" not in kept
 
 
-@pytest.mark.parametrize("damage", ["", "[]", '{"a": 1}', '{"a": [[1], "x"]}', "\x00"])
+@pytest.mark.parametrize(
+    "damage",
+    ["", "[]", '{"a": 1}', '{"a": [[1], "x"]}', "\x00", "[" * 100_000],
+    ids=lambda d: d[:20],
+)
 def test_a_damaged_file_of_digests_counts_as_none(tmp_path, kept, damage):
     (tmp_path / "a").write_text("one")
     kept.file.write_text(damage)
+    assert contents.digest("a") == sha("one")
+
+
+@pytest.mark.parametrize("more", [[], [1], ["x", "y"]])
+def test_an_entry_with_less_or_more_than_a_digest_counts_as_none(tmp_path, kept, more):
+    (tmp_path / "a").write_text("one")
+    kept["a"] = [contents.stamp("a"), *more]
     assert contents.digest("a") == sha("one")
 
 

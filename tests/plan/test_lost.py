@@ -60,6 +60,13 @@ def test_files_of_the_system_among_the_records_are_none(tmp_path):
     assert [*records(record.parent)] == [Path("results/a")]
 
 
+@pytest.mark.parametrize("damage", ["", '{"input": [', "[" * 100_000, "[]"], ids=lambda d: d[:20])
+def test_a_damaged_record_is_none(tmp_path, damage):
+    record = a_record(tmp_path, "results/a", [])
+    a_record(tmp_path, "results/b", []).write_text(damage)
+    assert [*records(record.parent)] == [Path("results/a")]
+
+
 def jobs(checkout, *targets):
     """How many jobs of each rule a dry run plans; a summary takes no account of marks."""
     shown = checkout.snakemake("--dry-run", *OPTIONS, "--", *targets).stdout

@@ -104,6 +104,7 @@ DAMAGES = {
     "emptied": lambda path: path.write_bytes(b""),
     "missing": lambda path: path.unlink(),
     "of another kind": lambda path: path.write_text('["state"]'),
+    "all brackets": lambda path: path.write_text("[" * 100_000),
 }
 NEWEST = ("state.json", "step_6.safetensors", "step_6.optimizer.safetensors")
 

@@ -5,14 +5,17 @@ so that a program depends only on the packages for the kinds that it reads.
 """
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from bottomup.core.errors import UserError
 
 AGAIN = "delete it and run the same command again, which makes it anew"
+LARGEST_JSON = 2**28  # bytes, which are read at once
 
 
 @contextmanager
@@ -35,6 +38,15 @@ def opening(path: Path | str) -> Iterator[None]:
 def damaged(path: Path | str, what: str) -> UserError:
     """The error for a file of results that is not as it was written; what: what is wrong."""
     return UserError(f"{path} is damaged: {what.rstrip('.')}; {AGAIN}")
+
+
+def json_or_none(path: Path) -> Any:
+    """What a file of JSON says; None if it is missing, damaged, too large, or no file, such as a
+    pipe, from which one might read for ever."""
+    with suppress(OSError, ValueError, RecursionError):
+        if path.is_file() and path.stat().st_size <= LARGEST_JSON:
+            return json.loads(path.read_bytes())
+    return None
 
 
 def digest(path: Path) -> str:
