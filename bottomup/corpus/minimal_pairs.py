@@ -16,6 +16,7 @@ from bottomup.corpus.cleaning import cleaned
 from bottomup.corpus.folders import below, once
 from bottomup.corpus.sources.files import lines
 
+ALL = "all"  # in tables, what all phenomena or all sets have together
 KEYS = {
     "linguistics_term": "phenomenon",
     "UID": "set",
@@ -50,9 +51,13 @@ def _pair(line: str, language: str, where: str) -> list[str]:
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: is not JSON ({error}); mend it") from error
     values = [record.get(key) for key in KEYS] if isinstance(record, dict) else []
-    texts = [value for value in values if isinstance(value, str)]
+    texts = [value.strip() for value in values if isinstance(value, str)]
     texts[2:] = [cleaned(text, language) for text in texts[2:]]
-    pair = [text for text in texts if text.strip()]
+    pair = [text for text in texts if text]
     if len(pair) < len(KEYS):
         raise UserError(f"{where}: needs text for each of {', '.join(KEYS)}; mend it")
+    if ALL in pair[:2]:
+        raise UserError(f"{where}: UID or linguistics_term is {ALL}; allowed: any other name")
+    if pair[2] == pair[3]:
+        raise UserError(f'{where}: both sentences are "{pair[2]}"; take the pair away')
     return pair

@@ -14,14 +14,13 @@ from tokenizers import Tokenizer
 
 from bottomup.core.seeds import generator
 from bottomup.corpus.blocks import N_BLOCKS
+from bottomup.corpus.minimal_pairs import ALL
 from bottomup.corpus.words import spans
 from bottomup.measures import jackknife
 from bottomup.measures.readers import Reader, of_sentences, preferred
 from bottomup.subjects.words import encode
 
 log = logging.getLogger(__name__)
-
-ALL = "all"
 
 
 def drawn(pairs: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:

@@ -47,6 +47,12 @@ def test_all_files_of_a_folder_are_read(tmp_path):
     ]
 
 
+def test_blanks_around_a_name_make_no_other_name(tmp_path):
+    pair = {"UID": " a", "linguistics_term": "b ", "sentence_good": "c", "sentence_bad": "d"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(pair))
+    assert load(tmp_path, "en").to_numpy().tolist() == [["b", "a", "c", "d"]]
+
+
 def test_sets_of_one_name_in_two_phenomena_are_two():
     both = pd.DataFrame({"phenomenon": np.repeat(["a", "b"], 50), "set": "easy", "good": "x"})
     some = drawn(both, 30, 1)
@@ -73,7 +79,20 @@ def test_sets_of_one_name_in_two_phenomena_are_two():
             "surrogates not allowed",
         ),
         ("[" * 10**5, "is not JSON"),
+        (
+            '{"UID": "all", "linguistics_term": "b", "sentence_good": "c", "sentence_bad": "d"}',
+            "UID or linguistics_term is all; allowed: any other name",
+        ),
+        (
+            '{"UID": "a", "linguistics_term": " all", "sentence_good": "c", "sentence_bad": "d"}',
+            "UID or linguistics_term is all; allowed: any other name",
+        ),
+        (
+            '{"UID": "a", "linguistics_term": "b", "sentence_good": "c d", "sentence_bad": "c  d"}',
+            'both sentences are "c d"; take the pair away',
+        ),
     ],
+    ids=lambda value: value[:60],
 )
 def test_what_is_no_pair_is_named(tmp_path, line, wrong):
     path = write(tmp_path) / "verbs.jsonl"
