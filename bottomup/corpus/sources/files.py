@@ -18,9 +18,13 @@ from bottomup.corpus.archives import BROKEN, decompressed
 from bottomup.corpus.sources import SourceOptions
 
 MAX_LINE_BYTES = 2**24
-HEAD = 200  # characters of the first line, which tell what a file is
+HEAD = 200  # characters of the first line that is not blank, which tell what a file is
 POINTER = re.compile(r"^version https://\S+/spec/v\d+$|/annex/objects/")
-MARKUP = re.compile(r"\s*(<!doctype\b|<html\b|<\?xml\b|\{\\rtf|%PDF-)", re.IGNORECASE)
+# The last: a line that is a tag; a sentence may begin with one, as <b>Note</b>.
+MARKUP = re.compile(
+    r"\s*(<!doctype\b|<html\b|<\?xml\b|<!--|\{\\rtf|%PDF-|%!PS|<[a-z][^<>]*>\s*$)", re.IGNORECASE
+)
+JSON = re.compile(r'\s*[{\[]\s*("[^"]*"\s*:.*)?$')
 
 
 class Options(SourceOptions):
@@ -69,7 +73,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
 def _aligned(options: Options) -> list[list[str]]:
     paths = [path for path in (options.source, options.target, options.documents) if path]
-    columns = [lines(path) for path in paths]
+    columns = [_texts(path) for path in paths]
     for path, column in zip(paths, columns, strict=True):
         if len(column) != len(columns[0]):
             raise UserError(
@@ -80,7 +84,7 @@ def _aligned(options: Options) -> list[list[str]]:
 
 
 def _tsv(path: Path) -> list[list[str]]:
-    rows = [line.split("\t") for line in lines(path)]
+    rows = [line.split("\t") for line in _texts(path)]
     width = len(rows[0])
     for number, row in enumerate(rows, start=1):
         if len(row) != width or width not in (2, 3):
@@ -89,6 +93,19 @@ def _tsv(path: Path) -> list[list[str]]:
                 "if the first line has it, document, separated by tabs"
             )
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _texts(path: Path) -> list[str]:
+    """The lines of a file, none of which is JSON, as that of pairs is."""
+    texts = lines(path)
+    if JSON.match(_first(texts)):
+        raise UserError(f"{path} is JSON; expected one sentence a line: take the texts out of it")
+    return texts
+
+
+def _first(lines: list[str]) -> str:
+    """The first line that is not blank; empty if all are."""
+    return next(filter(str.strip, lines), "")
 
 
 def lines(path: Path) -> list[str]:
@@ -128,10 +145,10 @@ def not_text(lines: list[str]) -> str | None:
     None if nothing is.
 
     Data of any kind have control characters at their start, where formats have their headers.
-    Single control characters further on are left to the cleaning.
+    Single control characters further on are left to the cleaning, also CR while lines end in LF.
     """
-    first = lines[0]
-    if len(lines) == 1 and "\r" in first.strip("\r"):
+    first = _first(lines)
+    if sum(line.count("\r") for line in lines) >= len(lines):
         return "of lines that end in CR alone; convert it, for example with tr '\\r' '\\n'"
     if any(unicodedata.category(c) == "Cc" and not c.isspace() for c in first[:HEAD]):
         return "data with control characters, not text; unpack or convert it"

@@ -141,11 +141,19 @@ def test_input_files_are_those_given(write):
     ("content", "found"),
     [
         (b"one\rtwo\rthree", "CR alone"),
+        (b"\none\rtwo\rthree\n", "CR alone"),
         (b"PK\x03\x04a zip\n", "control characters"),
         (b"\x7fELF of text\n", "control characters"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n", "pointer"),
         (b"../.git/annex/objects/X/Y/SHA256E-s9--0\n", "pointer"),
+        (b"\nversion https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n", "pointer"),
+        (b" \n\n\0\1\2", "control characters"),
         (b"<!DOCTYPE html><html>Not found</html>\n", "markup"),
+        (b"\n<html>\n", "markup"),
+        (b"<!-- c -->\n<html>\n", "markup"),
+        (b"<TEI>\n<p>a</p>\n", "markup"),
+        (b'<doc id="1" url="a">\na\n</doc>\n', "markup"),
+        (b"%!PS-Adobe-3.0\n", "markup"),
         (b'\xef\xbb\xbf<?xml version="1.0"?>\n<a/>\n', "markup"),
     ],
 )
@@ -154,6 +162,22 @@ def test_what_is_no_text_is_refused(tmp_path, content, found):
     path.write_bytes(content)
     with pytest.raises(UserError, match=found):
         lines(path)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}\n', '\n{ "text": "a b",', "{\n", "[\n"])
+@pytest.mark.parametrize("name", ["source", "tsv"])
+def test_json_is_no_sentence(tmp_path, text, name):
+    (tmp_path / "text").write_text(text)
+    languages = ("en",) if name == "source" else ("en", "de")
+    with pytest.raises(UserError, match="text is JSON; expected one sentence a line"):
+        fetch(Options(languages=languages, **{name: tmp_path / "text"}), tmp_path)
+
+
+@pytest.mark.parametrize("text", ["<b>No</b> one", "{a} or [b]", '"a": b', "<unk> is <unk>", " "])
+def test_text_that_begins_with_a_sign_is_text(tmp_path, text):
+    (tmp_path / "text").write_text(f"{text}\nb\n")
+    found = fetch(Options(languages=("en",), source=tmp_path / "text"), tmp_path)
+    assert found["source"].tolist() == [text, "b"]
 
 
 def test_single_control_characters_and_returns_in_a_text_are_left_to_the_cleaning(tmp_path):
