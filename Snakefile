@@ -69,7 +69,9 @@ report: "docs/report.rst"
 os.environ.update(PYTHONPATH=str(ROOT), HF_HUB_DISABLE_PROGRESS_BARS="1")
 os.environ.update(PYTHONUTF8="1", PYTHONHASHSEED="0")
 # The Snakemake that sent this one to a node has set it; but on a node, the cluster ends jobs.
-os.environ.pop(running.FOLDER, None)
+# And no job is started by torchrun, whatever started Snakemake.
+for variable in (running.FOLDER, *running.TORCHRUN):
+    os.environ.pop(variable, None)
 
 
 pathvars:

@@ -24,6 +24,10 @@ log = logging.getLogger(__name__)
 MAY_RUN, STILL_RUN = ".snakemake.lock", ".jobs.lock"
 # Environment variables for jobs: the study's folder, and the Snakemake that started them.
 FOLDER, STARTED_BY = "BOTTOMUP_FOLDER", "BOTTOMUP_STARTED_BY"
+# Environment variables by which torchrun tells a process which one of how many it is, and where the
+# first one listens.
+RANKS = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+TORCHRUN = (*RANKS, "MASTER_ADDR", "MASTER_PORT")
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
 
 _held: list[TextIO] = []  # open while this process lives
@@ -183,6 +187,22 @@ def follow() -> None:
         raise UserError("the Snakemake that started this job has ended")
     _held.extend([may_run, still_run])
     threading.Thread(target=_end_after, args=[may_run], daemon=True).start()
+
+
+def by_torchrun() -> bool:
+    """Whether torchrun, or what starts processes as it does, started this process.
+
+    Raises UserError if only some of what it tells is there, as other launchers leave it.
+    """
+    there = [name for name in TORCHRUN if name in os.environ]
+    if not {*RANKS}.intersection(there):
+        return False
+    if missing := [name for name in TORCHRUN if name not in there]:
+        raise UserError(
+            f"environment: found {', '.join(there)} without {', '.join(missing)}; allowed: all, as "
+            f"torchrun sets them, or none: unset {' '.join(there)}"
+        )
+    return True
 
 
 def _end_after(may_run: TextIO) -> None:

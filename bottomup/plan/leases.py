@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bottomup.core.errors import UserError
+from bottomup.core.running import by_torchrun
 
 PAUSE_SECONDS = 0.5
 # Descriptors of the locks. They stay open while the process lives, since closing one frees its GPU.
@@ -31,9 +32,10 @@ def lease(count: int) -> None:
     started the process: then several processes share the visible GPUs by their rank. Call it before
     CUDA starts, which reads only once what is visible.
 
-    Raises UserError if there are fewer than `count` GPUs, or if no lock can be taken.
+    Raises UserError if there are fewer than `count` GPUs, if no lock can be taken, or if the
+    environment has only some of torchrun's variables.
     """
-    if "LOCAL_RANK" in os.environ:
+    if by_torchrun():
         return
     names = visible()
     if not names:

@@ -30,6 +30,7 @@ from torch.multiprocessing import ProcessExitedException, start_processes
 
 from bottomup.core.device import device, gpus
 from bottomup.core.errors import UserError, in_one_line
+from bottomup.core.running import by_torchrun
 from bottomup.objectives import IGNORE, Example
 from bottomup.training import stopping
 
@@ -111,7 +112,7 @@ def in_processes(main: Main) -> Main:
 
     @wraps(main)
     def run(arguments: argparse.Namespace) -> None:
-        if "WORLD_SIZE" in os.environ:
+        if by_torchrun():
             with joined():
                 main(arguments)
         elif (arguments.gpus or 1) > 1:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from bottomup.core.running import TORCHRUN
 from tests.plan.checkouts import ROOT
 
 # A job on a machine with as many GPUs as PRETEND says, which names those that it has, and then does
@@ -49,7 +50,7 @@ def start(tmp_path):
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("CUDA", "SLURM", "LOCAL_RANK"))
+            if not name.startswith(("CUDA", "SLURM", *TORCHRUN))
         }
         inherited |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "PRETEND": str(pretend)}
         job = subprocess.Popen(
@@ -171,9 +172,22 @@ def test_slurm_has_shared_out_already(start):
 
 def test_processes_of_torchrun_share_what_is_visible(start, tmp_path):
     """Each would wait for what the other holds."""
-    jobs = [start(gpus=2, then="", LOCAL_RANK=rank) for rank in "01"]
+    told = dict.fromkeys(TORCHRUN, "1")
+    jobs = [start(gpus=2, then="", **told | {"LOCAL_RANK": rank}) for rank in "01"]
     assert [sees(job) for job in jobs] == ["None", "None"]
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["LOCAL_RANK", "WORLD_SIZE", "RANK"])
+def test_what_another_launcher_left_is_one_line(start, name):
+    """Taken for torchrun, it would give all jobs the first GPU."""
+    job = start(**{name: "0"})
+    assert job.wait() == 1
+    assert f"error: environment: found {name} without " in job.stderr.read()
+
+
+def test_an_address_alone_is_none_of_torchrun(start):
+    assert sees(start(MASTER_ADDR="localhost", MASTER_PORT="1")) == "0"
 
 
 def test_what_a_job_starts_does_not_hold_its_gpu(start):

@@ -16,11 +16,26 @@ rule mine:
 """
 
 
+START = "\nfor each in workflow.rules:"
+
+
 def test_it_keeps_its_command_and_is_made_again_if_its_params_change(checkout):
     snakefile = checkout.path / "Snakefile"
-    start, loop = "\nfor each in workflow.rules:", snakefile.read_text()
-    assert loop.count(start) == 1
+    loop = snakefile.read_text()
+    assert loop.count(START) == 1
     for value in ("one", "other"):
-        snakefile.write_text(loop.replace(start, RULE.replace("VALUE", value) + start.lstrip("\n")))
+        snakefile.write_text(loop.replace(START, RULE.replace("VALUE", value) + START.lstrip("\n")))
         checkout.snakemake("--cores", "1", "mine.txt")
         assert (checkout.path / "mine.txt").read_text() == f"two  blanks, {value}"
+
+
+def test_jobs_are_told_nothing_of_the_launcher_that_started_snakemake(checkout, monkeypatch):
+    """They would compute on the first GPU without a lock, or wait for other processes."""
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.setenv(name, "1")
+    told = "$RANK$LOCAL_RANK$WORLD_SIZE$MASTER_ADDR$MASTER_PORT"
+    snakefile = checkout.path / "Snakefile"
+    rule = RULE.replace("{params.word}", f'"{told}"').replace("# on", "set +u  # on")
+    snakefile.write_text(snakefile.read_text().replace(START, rule + START.lstrip("\n")))
+    checkout.snakemake("--cores", "1", "mine.txt")
+    assert (checkout.path / "mine.txt").read_text() == "two  blanks, "

@@ -146,6 +146,13 @@ def test_the_program_in_two_processes_is_stopped_as_one(corpus_files, tmp_path):
     stopped_by(signal.SIGTERM, [*command, "--gpus", "2"], tmp_path / "stopped")
 
 
+def test_what_another_launcher_left_is_one_line(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    told = "found WORLD_SIZE without RANK, LOCAL_RANK, .*; allowed: .* or none: unset WORLD_SIZE"
+    with pytest.raises(UserError, match=told):
+        distributed.in_processes(lambda arguments: None)(Namespace(gpus=1))
+
+
 def test_more_processes_than_gpus_are_one_line(monkeypatch):
     monkeypatch.setattr(distributed, "device", lambda: torch.device("cuda"))
     monkeypatch.setattr(distributed, "gpus", lambda: 2)
