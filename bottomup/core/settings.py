@@ -60,8 +60,8 @@ def readable(folder: Path) -> Path:
 
 def without_secrets(address: object) -> object:
     """`address`, if nothing in it can be a secret: it stands in logs, tables and pages."""
-    suspect = isinstance(address, str) and re.search("[@?#]", address)
-    if suspect and not re.fullmatch("[a-z]+://[^/:@?#]+/[^?#]*", address):  # @ in a path is none
+    right = "[a-z]+://[^/:@?#]+/[^?#]*|[^@?#]*"  # an @ may be in a path
+    if isinstance(address, str) and not re.fullmatch(right, address):
         raise PydanticCustomError(
             "secret",
             "found an address with user, password, ? or #; allowed: one without, since it is "
@@ -117,7 +117,13 @@ class Cleaning(Section):
     """Which pairs of sentences stay."""
 
     min_words: int = key("source sentences with fewer are dropped", "words", ge=1, le=1000)
-    max_words: int = key("sentences with more, on either side, are dropped", "words", ge=1, le=1000)
+    max_words: int = key(
+        "sentences with more, on either side, are dropped, and so are those with a word of more "
+        "than 1000 characters",
+        "words",
+        ge=1,
+        le=1000,
+    )
     max_length_ratio: float = key(
         "most words of the longer side per word of the shorter", ge=1, le=1000
     )

@@ -14,7 +14,8 @@ from bottomup.core.kinds import GATED, TRUNKS
 from bottomup.core.names import TWIN, whole
 from bottomup.core.schema import nearest, problems, validated
 from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
-from bottomup.corpus.segmentation import base, marked, words
+from bottomup.corpus.cleaning import cleaned
+from bottomup.corpus.segmentation import base, words
 from bottomup.plan.objective_sections import (
     all_keys,
     module_of,
@@ -488,7 +489,7 @@ def _asked_in_vain(config: dict) -> Iterator[str]:
     for language in _source_language(config):
         if not (isinstance(text, str) and re.fullmatch("[a-z]{2,3}", language)):
             continue
-        if not 2 <= len(words(marked(text, language))) <= MOST_WORDS:
+        if not 2 <= len(words(cleaned(text, language))) <= MOST_WORDS:
             yield f'measures.sentence.text: found "{text}"; allowed: 2 to {MOST_WORDS} words'
     folder = section(section(config, "measures"), "wordnet").get("folder")
     for language in _source_language(config):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 KINDS = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
 MOST_VALUES = 100_000
+PAIR = re.compile(r"(?i)(?<!\\)((?:\\\\)*)(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})")
 ALL_SIZES = 10**12  # bytes, as in profiles/default
 # Options that make Snakemake's records wrong, and what each would do.
 MISLEADING = {
@@ -206,8 +207,7 @@ def _with_null(value: Any) -> Any:
 def _content(file: Path) -> tuple[dict, list[str]]:
     try:
         text = file.read_text(encoding="utf-8")
-        # JSON is YAML but for tabs.
-        loader = yaml.SafeLoader(text.replace("\t", " ") if file.suffix == ".json" else text)
+        loader = yaml.SafeLoader(_json_as_yaml(text) if file.suffix == ".json" else text)
         node = loader.get_single_node()
         mistakes = [f"{file}, line {line}: {text}" for line, text in _mistakes(node, "", set())]
         content = loader.construct_document(node) if node else None
@@ -225,6 +225,12 @@ def _content(file: Path) -> tuple[dict, list[str]]:
             "write out what is meant"
         )
     return content, mistakes
+
+
+def _json_as_yaml(text: str) -> str:
+    """JSON is YAML but for tabs, and for characters that it writes as a pair of surrogates."""
+    written = PAIR.sub(lambda pair: pair[1] + json.loads(f'"{pair[2]}"'), text)
+    return written.replace("\t", " ")
 
 
 def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tuple[int, str]]:

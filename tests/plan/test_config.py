@@ -206,6 +206,12 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
     assert line.startswith("measures.sentence.text: found") and "allowed: 2 to 40 words" in line
 
 
+def test_words_of_a_sentence_are_counted_as_it_is_measured():
+    """Of the last word, cleaning leaves nothing."""
+    config = overlaid(DEFAULT, {"measures": {"sentence": {"text": "Open \u200b"}}})
+    assert mistakes(config)[0].startswith("measures.sentence.text: found")
+
+
 def test_words_of_a_sentence_are_counted_as_its_language_has_them():
     def of(text):
         config = changed(corpus__languages=["zh", "en"], annotation__pipeline=None)

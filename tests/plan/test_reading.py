@@ -1,5 +1,6 @@
 """Files of a config: what they are together, and what is said of them before anything is read."""
 
+import json
 import os
 import subprocess
 import sys
@@ -57,6 +58,18 @@ def test_json_may_have_tabs(tmp_path):
     file = tmp_path / "a.json"
     file.write_text('{\n\t"seeds":\t[5],\n\t"study": "a\\tb"\n}\n')
     assert read([file], {}) == ({"seeds": [5], "study": "a\tb"}, [])
+
+
+def test_json_may_have_any_character_escaped(tmp_path):
+    """As json.dumps writes it; after an escaped \\, it is no escape."""
+    given = {
+        "a": {"\U0001f600": "x\U0001f600\U0001d11e"},
+        "b": "\\ud83d\\ude00",
+        "c": "\\\U0001f600",
+    }
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(given))
+    assert "ud83d" in file.read_text() and read([file], {}) == (given, [])
 
 
 def test_what_one_file_removes_a_later_one_brings_back(tmp_path):
