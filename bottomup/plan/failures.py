@@ -9,10 +9,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bottomup.core import running
+from bottomup.plan.program import DONE
 from bottomup.plan.start import command
 
 MOST = 20  # lines
-LOGGED = re.compile(r"\d\d:\d\d:\d\d ")  # as programs log; an error has no time before it
+LOGGED = re.compile(r"(\d\d:\d\d:\d\d) (.*)")  # as programs log; an error has no time before it
+# How a log begins to tell that no error is in it: the more likely causes of a failure first.
+KILLED, NOT_WRITTEN, EMPTY = "killed or stopped", "not written", "empty"
+ENDED_WELL = "its program ended well, so the cluster or the disk failed"
+NO_ERROR = (KILLED, EMPTY, NOT_WRITTEN, ENDED_WELL)
 FULL_BYTES = 2**20  # with less free space, a log may have no room for its line
 
 
@@ -26,21 +31,44 @@ def _is_no_consequence(record: logging.LogRecord) -> bool:
 
 
 def say_how_it_ended(jobs: Iterable, n_done: int, reasons: Mapping[str, str] | None = None) -> None:
-    """Print the last log line of each of Snakemake's `jobs` that failed, or of groups of them, then
-    whether the disk is full, and whether the study was stopped.
+    """Print why each of Snakemake's `jobs` failed, or groups of them, then whether the disk is
+    full, and whether the study was stopped.
 
     n_done: how many jobs were finished before. reasons: by log, why a job failed although its
     program did not, for example because the clock was set back.
     """
-    reasons = reasons or {}
-    single = [job for each in jobs for job in getattr(each, "jobs", [each])]
-    logs = [str(log) for job in single for log in job.log]
-    lines = sorted(f"{log}: {reasons.get(log) or last_line(Path(log))}" for log in logs)
-    more = len(lines) - MOST
-    failed = ["", "failed:", *lines[:MOST], *[f"and {more} more"] * (more > 0)] if lines else []
+    logs = ([str(log) for one in getattr(job, "jobs", [job]) for log in one.log] for job in jobs)
+    lines = why_they_failed(logs, reasons or {})
     stop = [stopped(n_done)] if running.stopped.is_set() else []
-    for line in [*failed, *full_disk(), *stop]:
+    for line in [*["", "failed:"] * bool(lines), *lines, *full_disk(), *stop]:
         print(line, file=sys.stderr)
+
+
+def why_they_failed(jobs: Iterable[list[str]], reasons: Mapping[str, str]) -> list[str]:
+    """A line for each log that tells why a job failed, errors first; at most MOST, and how many
+    more there are.
+
+    jobs: the logs of each job, or of all jobs of a group. In a group some ended well and some never
+    began, since another failed; their logs tell nothing, unless there are no others.
+    """
+    told = [line for logs in jobs for line in _telling(logs, reasons)]
+    lines = [f"{log}: {line}" for _, log, line in sorted(told)]
+    more = len(lines) - MOST
+    return [*lines[:MOST], *[f"and {more} more"] * (more > 0)]
+
+
+def _telling(logs: list[str], reasons: Mapping[str, str]) -> list[tuple[int, str, str]]:
+    """The logs that tell most, each with its place among `NO_ERROR`, 0 for an error, and what it
+    says."""
+    ended = [(log, reasons.get(log) or last_line(Path(log))) for log in logs]
+    placed = [(_place(line), log, line) for log, line in ended]
+    most = max(1, min(placed, default=(0,))[0])
+    return [each for each in placed if each[0] <= most]
+
+
+def _place(line: str) -> int:
+    found = (n for n, words in enumerate(NO_ERROR, 1) if line.startswith(words))
+    return next(found, 0)
 
 
 def stopped(n_done: int) -> str:
@@ -62,12 +90,14 @@ def last_line(log: Path) -> str:
     """The last line of a log, where a program reports a user's mistake. If it only tells what was
     done, the program was killed before it could say more."""
     if not log.exists():
-        return "not written"
+        return NOT_WRITTEN
     lines = log.read_text(errors="replace").split("\n")
-    line = next((line.strip() for line in reversed(lines) if line.strip()), "empty")
-    if not LOGGED.match(line):
+    line = next((line.strip() for line in reversed(lines) if line.strip()), EMPTY)
+    if not (logged := LOGGED.match(line)):
         return line
+    if logged[2] == DONE:
+        return ENDED_WELL
     return (
-        "killed or stopped; if the system did that for want of memory, run again with fewer "
-        f"--cores; before it: {line}"
+        f"{KILLED}; if the system did that for want of memory, run again with fewer --cores; "
+        f"before it: {line}"
     )

@@ -17,6 +17,7 @@ from bottomup.core.schema import problems, validated
 from bottomup.plan.leases import lease
 
 WARNING = "warning: "  # the beginning of a line that the terminal shows
+DONE = "done"  # the last line of a job's log, if its program ended well
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -85,6 +86,8 @@ def run(
         if arguments.gpus and os.environ.get("BOTTOMUP_DEVICE", "") in ("", "cuda"):
             lease(arguments.gpus)
         main(arguments)
+        if arguments.code is not None:
+            logging.info(DONE)
     except UserError as error:
         sys.exit(f"error: {error}")
     except Exception as error:

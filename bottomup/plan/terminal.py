@@ -19,7 +19,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from bottomup.plan import start
 from bottomup.core import running
-from bottomup.plan.failures import full_disk, last_line, stopped
+from bottomup.plan.failures import full_disk, stopped, why_they_failed
 from bottomup.plan.progress import SHOWN, Watch, seconds_in
 
 # An output of a job, and what its line calls it.
@@ -27,8 +27,10 @@ OUTPUTS = (
     (re.compile(r"results/[^/]+/(?:runs|pruned)/(.+)/model/model\.safetensors"), "model"),
     (re.compile(r"results/[^/]+/figures/(.+)\.png"), "figure"),
 )
-# Two messages of Snakemake that are not printed, since a failed job has a line of its own.
+# Two messages of Snakemake that are not printed, since a failed job has a line of its own; and that
+# with which it begins another attempt.
 PROGRAM_FAILED, JOBS_FAILED = "CalledProcessError", "At least one job did not complete successfully"
+AGAIN = "Trying to restart job "
 
 
 class LogHandler(LogHandlerBase, logging.StreamHandler):
@@ -42,8 +44,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         self.began = time.time()
         self.watch = Watch()
         self.jobs: dict[int, logging.LogRecord] = {}
-        self.failed: set[int] = set()
-        self.has_begun = self.is_up_to_date = self.has_ended = False
+        self.has_begun = self.is_up_to_date = self.has_failed = self.has_ended = False
 
     @property
     def is_tty(self) -> bool:
@@ -74,20 +75,23 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         fields, text = vars(record), record.getMessage()  # Snakemake adds fields
         event = fields.get("event")
         if event == LogEvent.RUN_INFO:
-            self.has_begun = True
             n = fields["stats"]["total"]
             yield f"{n} jobs; all that Snakemake says of them is in {_logs()}"
         elif event == LogEvent.JOB_INFO:
+            self.has_begun = True  # not before, since a study may end as it starts
             self.jobs[fields["jobid"]] = record
         elif event == LogEvent.JOB_FINISHED:
             yield from self._finished(self.jobs.pop(fields["job_id"], None), record.created)
-        elif event == LogEvent.JOB_ERROR:
-            self.failed.add(fields["jobid"])
-            yield from (f"failed: {log}: {last_line(Path(log))}" for log in fields["log"])
-        elif event == LogEvent.ERROR:
-            if PROGRAM_FAILED not in text and JOBS_FAILED not in text:
-                self.failed.add(0)
-                yield text
+        elif event == LogEvent.JOB_ERROR and not fields["indent"]:  # of no group
+            yield from _failed(fields["log"])
+        elif event == LogEvent.GROUP_ERROR:
+            yield from _failed([log for job in fields["job_error_info"] for log in job["log"]])
+        elif event == LogEvent.ERROR and PROGRAM_FAILED not in text:
+            self.has_failed = True
+            yield from [text] * (JOBS_FAILED not in text)
+        elif event is None and text.startswith(AGAIN):
+            self.has_failed = False  # Snakemake says at its end whether a job has failed for good
+            yield "what failed is tried again"
         elif event is None and (record.levelno == logging.WARNING or hasattr(record, SHOWN)):
             yield text
         elif text.startswith(NOTHING_TO_BE_DONE_MSG):
@@ -106,13 +110,18 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
     def _end(self) -> Iterator[str]:
         if running.stopped.is_set():
             yield stopped(len(self.watch.done))
-        elif self.failed and self.has_begun:
+        elif self.has_failed and self.has_begun:
             yield from full_disk()
             yield f"failed; what is done is kept. When this is mended, go on: {start.command()}"
-        elif not self.failed and (self.has_begun or self.is_up_to_date):
+        elif not self.has_failed and (self.has_begun or self.is_up_to_date):
             spent = duration(time.time() - self.began)
             done = f"Done in {spent}" if self.has_begun else "Nothing to do, all is up to date"
             yield ". ".join([done, *where(start.folder())])
+
+
+def _failed(logs: list[str]) -> Iterator[str]:
+    """The lines for a job, or a group of jobs, with these logs."""
+    yield from (f"failed: {line}" for line in why_they_failed([logs], {}))
 
 
 def where(folder: Path) -> Iterator[str]:

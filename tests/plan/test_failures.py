@@ -71,18 +71,44 @@ def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
         if text is not None:
             (tmp_path / name).write_bytes(text.encode("latin-1"))
         jobs[name] = SimpleNamespace(log=[str(tmp_path / name)])
-    group = SimpleNamespace(jobs=[jobs["d"], jobs["b"]])
-    say_how_it_ended([group, jobs["c"], jobs["a"]], 0)
+    say_how_it_ended(jobs.values(), 0)
     assert capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines() == [
         *(
             "",
             "failed:",
             "a: error: found x; allowed: y",
+            "d: killed",
             "b: empty",
             "c: not written",
-            "d: killed",
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("logs", "told"),
+    [
+        (["well", "error", "none"], ["error"]),
+        (["killed", "well", "none", "error"], ["error", "killed"]),
+        (["well", "killed", "none"], ["killed"]),
+        (["well", "none"], ["none"]),
+        (["well"], ["well"]),
+    ],
+    ids=str,
+)
+def test_of_a_group_only_those_that_failed_are_told(tmp_path, capsys, logs, told):
+    timed = "12:00:01 read it\n"
+    texts = {
+        "well": f"{timed}12:00:02 done\n",
+        "killed": timed,
+        "error": f"{timed}error: found x\n",
+    }
+    for log in logs:
+        if text := texts.get(log):
+            (tmp_path / log).write_text(text)
+    group = SimpleNamespace(jobs=[SimpleNamespace(log=[str(tmp_path / log)]) for log in logs])
+    say_how_it_ended([group], 0)
+    lines = capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines()
+    assert [line.partition(":")[0] for line in lines[2:]] == told
 
 
 PROGRAM = """\
@@ -103,6 +129,7 @@ program.run(main, program.parser("A program."))
         ),
         ("raise program.UserError('found x')", "error: found x"),
         ("raise MemoryError('none is left')", "MemoryError: none is left"),
+        ("pass", r"its program ended well, .*"),
     ],
 )
 def test_what_a_program_was_doing_is_no_reason_why_it_ended(tmp_path, end, line):

@@ -84,16 +84,45 @@ def test_what_snakemake_says_besides_is_left_to_its_log(said):
 
 
 def test_a_job_that_fails_has_the_last_line_of_its_log(said, tmp_path):
-    said(LogEvent.RUN_INFO, stats={"total": 4, "a": 4})
+    begin(said, 1)
     (tmp_path / "a.log").write_text("it begins\nerror: found x; allowed: y\n")
     failed = "RuleException:\nCalledProcessError in file a.smk, line 3"
     assert not said(LogEvent.ERROR, logging.ERROR, failed)
-    assert said(LogEvent.JOB_ERROR, logging.ERROR, jobid=1, log=["a.log"]) == [
+    assert said(LogEvent.JOB_ERROR, logging.ERROR, jobid=1, log=["a.log"], indent=False) == [
         "failed: a.log: error: found x; allowed: y"
     ]
     last = "WorkflowError:\nAt least one job did not complete successfully."
     assert not said(LogEvent.ERROR, logging.ERROR, last)
     assert said.end() == ["failed; what is done is kept. When this is mended, go on: ./study a"]
+
+
+def test_a_job_that_is_tried_again_has_not_failed(said, tmp_path):
+    begin(said, 1)
+    (tmp_path / "a.log").write_text("Killed\n")
+    assert said(LogEvent.JOB_ERROR, logging.ERROR, jobid=1, log=["a.log"], indent=False) == [
+        "failed: a.log: Killed"
+    ]
+    assert said(LogEvent.ERROR, logging.ERROR, "Missing files") == ["Missing files"]
+    assert said(msg="Trying to restart job 1.") == ["what failed is tried again"]
+    said(LogEvent.JOB_FINISHED, job_id=1, created=0)
+    assert said.end() == ["Done in 0 s"]
+
+
+def test_a_group_of_jobs_has_the_error_of_the_one_that_failed(said, tmp_path):
+    """Snakemake logs an error for all of them, first together and then for each."""
+    begin(said, 1)
+    logs = {"a.log": "12:00:01 read it\n12:00:02 done\n", "b.log": "error: found x\n"}
+    for name, text in logs.items():
+        (tmp_path / name).write_text(text)
+    jobs = [{"jobid": n, "log": [log]} for n, log in enumerate([*logs, "c.log"])]
+    said_of_group = said(LogEvent.GROUP_ERROR, logging.ERROR, groupid="a", job_error_info=jobs)
+    assert said_of_group == ["failed: b.log: error: found x"]
+    assert not any(said(LogEvent.JOB_ERROR, logging.ERROR, indent=True, **job) for job in jobs)
+
+
+def test_a_study_that_ends_as_it_starts_is_not_done(said):
+    said(LogEvent.RUN_INFO, stats={"total": 4})
+    assert said.end() == []
 
 
 def test_another_error_is_told_and_nothing_is_done(said):
@@ -125,7 +154,7 @@ def results(folder):
 
 def test_the_end_says_where_everything_is(said, tmp_path):
     results(tmp_path / "results/a")
-    said(LogEvent.RUN_INFO, stats={"total": 4})
+    begin(said, 1)
     assert said.end() == [
         "Done in 0 s. All of it: results/a/index.html. Figures: results/a/figures (2). "
         "LaTeX: results/a/latex (1). "
