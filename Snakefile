@@ -143,7 +143,7 @@ for each in workflow.rules:
 
 
 PROGRESS = Progress(
-    workflow, seconds_and_threads, Path(f"results/{STUDY.study}/benchmarks")
+    workflow, seconds_and_threads, Path(f"results/{STUDY.study}/benchmarks"), CORES
 )
 if workflow.is_main_process:
     atexit.register(PROGRESS.foretell)

@@ -69,7 +69,10 @@ FIRST = 1000
 FIRST_RUNS = SUBJECTS.first_runs(SUBJECTS.compared)
 
 
-ON_CLUSTER = workflow.nodes is not None or workflow.remote_exec
+if workflow.remote_exec:
+    ON_CLUSTER, CORES = True, 1
+else:
+    ON_CLUSTER, CORES = start.where_jobs_run(sys.argv[1:])
 # On a cluster, small jobs are grouped: all that prepare the text; all that look at one run; and as
 # many of those that compare two runs as the profile says.
 OF_ONE_RUN = f"look_at_{RUN}"

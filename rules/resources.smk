@@ -90,7 +90,7 @@ def training_threads(wildcards):
     if ON_CLUSTER:
         return 4
     runs = SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.halves)
-    return max(1, workflow.cores // max(1, len(runs)))
+    return max(1, CORES // max(1, len(runs)))
 
 
 def training_operations(objective, tokens):

@@ -205,13 +205,18 @@ class Progress:
     """Shows how far Snakemake's `workflow` is, from `start` to `end`, in its own thread, so that an
     error there stops no job.
 
-    guess: gives the seconds and threads of one of Snakemake's jobs.
+    guess: gives the seconds and threads of one of Snakemake's jobs. cores: of all jobs together.
     """
 
     def __init__(
-        self, workflow: "Workflow", guess: Callable[..., tuple[float, int]], benchmarks: Path
+        self,
+        workflow: "Workflow",
+        guess: Callable[..., tuple[float, int]],
+        benchmarks: Path,
+        cores: int,
     ):
-        self.workflow, self.guess, self.benchmarks = workflow, guess, benchmarks
+        self.workflow, self.guess = workflow, guess
+        self.benchmarks, self.cores = benchmarks, cores
         self.watch = Watch()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._follow, name="progress", daemon=True)
@@ -226,27 +231,26 @@ class Progress:
         """Say after a dry run how long its jobs would take."""
         if not self.workflow.dryrun or self.workflow.dag is None or self._is_quiet():
             return
-        _, jobs, cores = self._planned()
+        _, jobs = self._planned()
         if jobs:
             seconds = expected(jobs, measured(self.benchmarks))
-            _, left = share_and_seconds_left(jobs, seconds, (), {}, cores)
-            said = f"{len(jobs)} jobs would take about {_minutes(left)} min on {cores} core"
-            print(f"{said}{'s' * (cores > 1)}", file=sys.stderr)
+            _, left = share_and_seconds_left(jobs, seconds, (), {}, self.cores)
+            said = f"{len(jobs)} jobs would take about {_minutes(left)} min on {self.cores} core"
+            print(f"{said}{'s' * (self.cores > 1)}", file=sys.stderr)
 
     def _is_quiet(self) -> bool:
         asked = set(self.workflow.output_settings.quiet or [])
         return bool({Quietness.ALL, Quietness.PROGRESS} & asked)
 
-    def _planned(self) -> tuple[dict, dict[str, Job], int]:
-        """The names of Snakemake's jobs, what is known of each by its name, and the cores."""
-        dag, given = self.workflow.dag, self.workflow.resource_settings
+    def _planned(self) -> tuple[dict, dict[str, Job]]:
+        """The names of Snakemake's jobs, and what is known of each by its name."""
+        dag = self.workflow.dag
         names = {job: _name(job) for job in list(dag.needrun_jobs(exclude_finished=False))}
         jobs = {
             name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])
             for job, name in names.items()
         }
-        # On a cluster, cores are per job.
-        return names, jobs, (given.cores or 1) * (given.nodes or 1)
+        return names, jobs
 
     def end(self) -> None:
         """Remove the line."""
@@ -269,7 +273,7 @@ class Progress:
             terminal.setStream(stream)
 
     def _say_each(self, seconds: int, say: Callable[[str], None]) -> None:
-        planned, jobs, cores = self._planned()
+        planned, jobs = self._planned()
         by_id = {job.jobid: name for job, name in planned.items()}
         announced: set[str] = set()
         while True:
@@ -282,7 +286,7 @@ class Progress:
                         log.warning(warning)
             announced |= done
             estimate = share_and_seconds_left(
-                jobs, expected(jobs, measured(self.benchmarks)), done, elapsed, cores
+                jobs, expected(jobs, measured(self.benchmarks)), done, elapsed, self.cores
             )
             say(line(len(done), len(jobs), *estimate, sorted(elapsed), datetime.now()))
             if self.ended.wait(seconds):

@@ -2,7 +2,8 @@
 
     ./study smoke --dry-run
 
-is `snakemake --cores all --configfile studies/smoke.yaml --dry-run`.
+is `snakemake --cores all --configfile studies/smoke.yaml --dry-run`. Cores or jobs that the command
+line or a profile has stay as they are.
 """
 
 import os
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from snakemake.cli import parse_args
 from snakemake.common import get_appdirs
+from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 from snakemake_interface_logger_plugins.common import logger_plugin_module_prefix
 
 from bottomup.core.errors import UserError, in_one_line
@@ -127,7 +129,9 @@ def snakemake_arguments(given: list[str]) -> list[str]:
             f"--configfile: found it behind {' '.join(names)}; allowed: all files of a config "
             "first, without --configfile: ./study ONE ANOTHER"
         )
-    return ["--cores", "all", *(["--configfile", *files] if files else []), *others]
+    arguments = [*(["--configfile", *files] if files else []), *others]
+    known, _ = parsed(arguments)
+    return arguments if known.cores or known.jobs else ["--cores", "all", *arguments]
 
 
 def config_file(name: str) -> Path:
@@ -156,6 +160,16 @@ def parsed(arguments: list[str]) -> tuple[Namespace, object]:
     if known.executor not in SPEAKS and not any(getattr(known, mode) for mode in SPEAKS):
         known.logger = known.logger or [TERMINAL]
     return known, parser
+
+
+def where_jobs_run(arguments: list[str]) -> tuple[bool, int]:
+    """Whether Snakemake, with these arguments and its profiles, sends jobs to a cluster; and on how
+    many cores all of them run."""
+    known, _ = parsed(arguments)
+    executor = ExecutorPluginRegistry().get_plugin(known.executor or "local")
+    if executor.common_settings.local_exec:
+        return False, known.cores or known.jobs or 1
+    return True, (known.cores or 1) * (known.jobs or 1)  # on a cluster, cores are of a job
 
 
 def require_config_files(arguments: list[str]) -> None:

@@ -53,6 +53,29 @@ def test_studies_and_config_files_come_first_and_all_else_is_snakemakes(folder, 
     assert start.snakemake_arguments(given) == ["--cores", "all", *expected]
 
 
+@pytest.mark.parametrize("given", [["-c", "3"], ["--jobs", "2", "-n"], ["--profile", "mine"]])
+def test_cores_that_are_given_are_not_all(folder, given):
+    (folder / "mine").mkdir()
+    (folder / "mine/config.yaml").write_text("cores: 4\n")
+    assert start.snakemake_arguments(["gpu", *given])[0] == "--configfile"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], (False, 1)),
+        (["--cores", "8", "-j", "4"], (False, 8)),
+        (["-n", "-j", "4"], (False, 4)),
+        (["-e", "slurm", "-j", "50"], (True, 50)),
+        (["--profile", str(ROOT / "profiles/slurm")], (True, 400)),
+        (["--profile", str(ROOT / "profiles/slurm"), "-n", "-e", "local"], (False, 4)),
+    ],
+    ids=str,
+)
+def test_the_executor_decides_whether_there_is_a_cluster(folder, arguments, expected):
+    assert start.where_jobs_run(arguments) == expected
+
+
 @pytest.mark.parametrize(
     ("given", "found", "advice"),
     [

@@ -113,7 +113,7 @@ import atexit
 from pathlib import Path
 from bottomup.plan.progress import Progress
 
-PROGRESS = Progress(workflow, lambda job: (60 * job.threads, job.threads), Path("benchmarks"))
+PROGRESS = Progress(workflow, lambda job: (60 * job.threads, job.threads), Path("benchmarks"), 1)
 
 rule all:
     input: expand("{name}.txt", name=["a", "b"])
@@ -200,7 +200,7 @@ def _all_of(controller):
         said += part
 
 
-def test_on_a_cluster_the_jobs_of_a_group_run_at_a_time_and_cores_may_be_unknown(tmp_path):
+def test_on_a_cluster_the_jobs_of_a_group_run_at_a_time(tmp_path):
     one, two, three = (
         MadeUp(jobid=n, benchmark=f"{name}.tsv", log=[])
         for n, name in enumerate(("a.1", "b.1", "c.1"))
@@ -209,9 +209,8 @@ def test_on_a_cluster_the_jobs_of_a_group_run_at_a_time_and_cores_may_be_unknown
         needrun_jobs=lambda exclude_finished: [one, two],
         dependencies={one: {}, two: {one: {"a file"}, three: {"one that is there"}}},
     )
-    workflow = SimpleNamespace(dag=dag, resource_settings=SimpleNamespace(cores=None, nodes=100))
     said = []
-    progress = Progress(workflow, lambda job: (600, 4), tmp_path)
+    progress = Progress(SimpleNamespace(dag=dag), lambda job: (600, 4), tmp_path, 100)
     for job in (one, two):
         progress.watch.emit(record(LogEvent.JOB_INFO, jobid=job.jobid))
     progress.ended.set()
