@@ -129,8 +129,8 @@ if workflow.is_main_process:
 
 
 for each in workflow.rules:
-    # Every rule of this workflow has settings; a user's own is left as it is.
-    if "settings" in each.params.keys():
+    # A user's own rule is left as it is.
+    if is_ours(each.params):
         # Snakemake compares commands as text; here blank space makes no difference.
         each.shellcmd = " ".join(each.shellcmd.split())
         # Resources of a rule from the command line stay.

@@ -9,7 +9,7 @@ from bottomup.core.names import PAIR, READING, RUN
 from bottomup.corpus.reference import notice, settings_of
 from bottomup.plan import progress
 from bottomup.plan.study import tables
-from bottomup.plan.slices import Slices, code_alone
+from bottomup.plan.slices import Slices, code_alone, is_ours
 from bottomup.plan.subjects import READINGS, SIDES, exactly
 
 SLICES = Slices(STUDY)

@@ -175,7 +175,8 @@ def seconds_and_threads(job):
     """The estimated seconds of a job before any like it has run, and its threads. A run at a step
     counts as untrained, since its training has kept it."""
     # This runs in a thread of its own: Snakemake may be about to expand params anew.
-    settings, rule = (job.params or {}).get("settings", {}), job.rule.name
+    params, rule = job.params or {}, job.rule.name
+    settings = params["settings"] if is_ours(params) else {}
     of_ours = settings.get("objective") not in SUBJECTS.checkpoints
     if "training" not in settings or rule.endswith("_to_step") or not of_ours:
         return progress.guess(rule, 0, VIEWS_MB), 1

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
-# Keys of settings. CODE has digests of code by file, and versions by package; INPUTS has digests of
-# the paths of a job's inputs.
-CODE, INPUTS = "code", "inputs"
+# Keys of settings. CODE has digests of code by file, and versions by package; INPUTS and OUTPUTS
+# have digests of the paths of a job's files, PARAMS of its other params.
+CODE, INPUTS, OUTPUTS, PARAMS = "code", "inputs", "outputs", "params"
+# What a phrase says behind the names of those that changed.
+OF_JOB = {INPUTS: ", or their order", OUTPUTS: ", or their order", PARAMS: ""}
 
 
 def differences(before: dict, now: dict) -> list[str]:
@@ -13,13 +15,14 @@ def differences(before: dict, now: dict) -> list[str]:
     their order`."""
     before, now = before.copy(), now.copy()
     code_before, code_now = (settings.pop(CODE, None) or {} for settings in (before, now))
-    inputs_before, inputs_now = (settings.pop(INPUTS, None) or {} for settings in (before, now))
+    of_job = [(key, *(some.pop(key, None) or {} for some in (before, now))) for key in OF_JOB]
     phrases = [_change(*changed) for changed in _changed(before, now)]
     for name, old, new in _changed(code_before, code_now):
         is_file = "." in name  # no normalized name of a package has a period
         phrases.append(f"code: {name}" if is_file else f"package: {_change(name, old, new)}")
-    if names := [name for name, *_ in _changed(inputs_before, inputs_now)]:
-        phrases.append(f"inputs: which {', '.join(names)}, or their order")
+    for key, old, new in of_job:
+        if names := [name for name, *_ in _changed(old, new)]:
+            phrases.append(f"{key}: which {', '.join(names)}{OF_JOB[key]}")
     return phrases
 
 

@@ -4,7 +4,8 @@ By itself, Snakemake (9.27)
 
 - compares the content of an input only if its time is newer than the output's;
 - compares inputs as a set, whatever their order and names, and with those that a job only waits
-  for, such as the run that it would take from `trained/`;
+  for, such as the run that it would take from `trained/`; and does not see that two outputs of a
+  rule have changed places;
 - records the current settings for a job that failed, and deletes its output: if something older was
   made from that output, it then plans nothing;
 - takes an output of which it has no record for up to date, if no input is newer: that of a study
@@ -27,11 +28,12 @@ from snakemake.io import _IOFile
 from snakemake.jobs import Job
 from snakemake.persistence import ParamsChange, PersistenceBase
 from snakemake.persistence.file import FilePersistence
+from snakemake.rules import Rule
 
 from bottomup.plan import contents, nodes
-from bottomup.core.differences import INPUTS
+from bottomup.core.differences import INPUTS, OUTPUTS, PARAMS
 from bottomup.plan.reading import misleading, typed
-from bottomup.plan.slices import Slice
+from bottomup.plan.slices import Slice, is_ours
 
 ALGORITHM = "sha256"
 WAITED_FOR = "same"  # the name of inputs that a job waits for and does not read
@@ -70,9 +72,22 @@ def _params(persistence: PersistenceBase, job: Job) -> list[str]:
 
 
 def slice_of(job: Job) -> str | None:
-    """The slice of a job, as text, with the order and names of its inputs; None if it has none."""
-    settings = job.params.get("settings")
-    return None if settings is None else repr(Slice(settings, **{INPUTS: digests(job.input)}))
+    """The slice of a job, as text, with the order and names of its inputs and outputs, and its
+    other params; None if it has none."""
+    if not is_ours(job.params):
+        return None
+    files = {INPUTS: digests(job.input), OUTPUTS: digests(job.output)}
+    return repr(Slice(job.params["settings"], **files, **{PARAMS: _other_params(job)}))
+
+
+def _other_params(job: Job) -> dict[str, str]:
+    """A digest for each param besides the slice, without those that follow from files, which count
+    anyway, or from resources, which say how a job runs."""
+    names = (name for name, value in job.rule.params.items() if not _follows(value))
+    return {name: _digest_of([job.params[name]]) for name in names if name != "settings"}
+
+
+_follows = Rule._is_deriving_function
 
 
 _all_inputs = PersistenceBase._input
@@ -91,13 +106,13 @@ def write_plan(jobs: Iterable[Job]) -> None:
     nodes.write_down((str(job.output[0]), planned) for job, planned in slices if planned)
 
 
-def digests(inputs) -> dict[str, str]:
-    """For each name of inputs, a digest of its paths in their order; of none for those that are
-    only waited for.
+def digests(files) -> dict[str, str]:
+    """For each name of inputs or outputs, a digest of its paths in their order; of none for those
+    that are only waited for.
 
     It is a digest, since hundreds of paths would be longer than all other settings.
     """
-    named = dict(inputs.items()) or {"files": inputs}
+    named = dict(files.items()) or {"files": files}
     if WAITED_FOR in named:
         named[WAITED_FOR] = []
     lists = {name: [some] if isinstance(some, str) else some for name, some in named.items()}

@@ -35,6 +35,14 @@ class Slice(dict):
         return json.dumps(self, sort_keys=True)
 
 
+def is_ours(params) -> bool:
+    """Whether params, of one of Snakemake's rules or of a job, have a slice, or a method of
+    `Slices` that gives it. A user's own rule may call something else `settings`."""
+    value = params.get("settings")
+    method = getattr(value, "func", value)  # of a partial
+    return isinstance(value, Slice) or isinstance(getattr(method, "__self__", None), Slices)
+
+
 def settings(script: str, values: BaseModel | dict, *modules: str) -> Slice:
     """The slice `values` for the program scripts/`script`.py, which chooses `modules` by name."""
     code = digest(f"scripts/{script}.py", *modules)

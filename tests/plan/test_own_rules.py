@@ -1,30 +1,32 @@
 """A rule that a user adds to the workflow, beside its own."""
 
+import pytest
+
 RULE = """
 rule mine:
     output:
         "mine.txt",
     params:
-        word="VALUE",
+        NAME="VALUE",
     shell:
         '''
         # on a line of its own
-        printf 'two  blanks, %s' {params.word} > {output}
+        printf 'two  blanks, %s' {params.NAME} > {output}
         '''
 
 
 """
-
-
 START = "\nfor each in workflow.rules:"
 
 
-def test_it_keeps_its_command_and_is_made_again_if_its_params_change(checkout):
+@pytest.mark.parametrize("name", ["word", "settings"])
+def test_it_keeps_its_command_and_is_made_again_if_its_params_change(checkout, name):
     snakefile = checkout.path / "Snakefile"
     loop = snakefile.read_text()
     assert loop.count(START) == 1
     for value in ("one", "other"):
-        snakefile.write_text(loop.replace(START, RULE.replace("VALUE", value) + START.lstrip("\n")))
+        rule = RULE.replace("NAME", name).replace("VALUE", value)
+        snakefile.write_text(loop.replace(START, rule + START.lstrip("\n")))
         checkout.snakemake("--cores", "1", "mine.txt")
         assert (checkout.path / "mine.txt").read_text() == f"two  blanks, {value}"
 
@@ -35,7 +37,7 @@ def test_jobs_are_told_nothing_of_the_launcher_that_started_snakemake(checkout, 
         monkeypatch.setenv(name, "1")
     told = "$RANK$LOCAL_RANK$WORLD_SIZE$MASTER_ADDR$MASTER_PORT"
     snakefile = checkout.path / "Snakefile"
-    rule = RULE.replace("{params.word}", f'"{told}"').replace("# on", "set +u  # on")
+    rule = RULE.replace("{params.NAME}", f'"{told}"').replace("# on", "set +u  # on")
     snakefile.write_text(snakefile.read_text().replace(START, rule + START.lstrip("\n")))
     checkout.snakemake("--cores", "1", "mine.txt")
     assert (checkout.path / "mine.txt").read_text() == "two  blanks, "

@@ -8,15 +8,25 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from snakemake.iocontainers import InputFiles
+from snakemake.iocontainers import InputFiles, OutputFiles
 
 from bottomup.plan import contents, records
+from bottomup.core.differences import differences
 from bottomup.plan.records import _changed, digests, slice_of
 from bottomup.plan.slices import Slice
 from tests.plan.checkouts import RESULTS
 from tests.plan.test_stale import NEIGHBOURS
 
 STUDY = ("--configfile", "study.yaml")
+
+
+def job(inputs, outputs=None, of_rule=None, **params):
+    """A job with these files by name, these params, and those of its rule where they differ."""
+    files = InputFiles(fromdict=inputs), OutputFiles(fromdict=outputs or {})
+    rule = SimpleNamespace(params=of_rule or params)
+    return SimpleNamespace(params=params, input=files[0], output=files[1], rule=rule)
+
+
 PART = "measures/neighbors/lm-1.csv"
 
 
@@ -40,22 +50,43 @@ def test_a_job_that_failed_leaves_no_record(failed, monkeypatch):
     cleaned = []
     persistence = SimpleNamespace(cleanup=cleaned.append)
     dag = SimpleNamespace(workflow=SimpleNamespace(persistence=persistence))
-    job = type("Job", (), {"dag": dag, "log": []})()
+    failing = type("Job", (), {"dag": dag, "log": []})()
     monkeypatch.setattr(records, "_stamps", {})
     monkeypatch.setattr(records, "_end", ended)
     monkeypatch.setattr(records, "_changed", lambda *_: iter(()))
-    asyncio.run(records._postprocess(job, error=failed))
-    assert cleaned == [job] * failed
+    asyncio.run(records._postprocess(failing, error=failed))
+    assert cleaned == [failing] * failed
 
 
 def test_what_is_recorded_of_a_job_has_the_order_of_its_inputs():
-    def job(*views, **params):
-        return SimpleNamespace(params=params, input=InputFiles(fromdict={"views": [*views]}))
-
     settings = {"settings": Slice({"k": 10})}
-    first, again, other = (slice_of(job(*v, **settings)) for v in ("ab", "ab", "ba"))
+    first, again, other = (slice_of(job({"views": [*v]}, **settings)) for v in ("ab", "ab", "ba"))
     assert first == again != other and json.loads(first)["k"] == 10
-    assert slice_of(job("a")) is None
+    assert slice_of(job({"views": ["a"]})) is None
+    assert slice_of(job({"views": ["a"]}, settings="a user's own")) is None
+
+
+def test_what_is_recorded_of_a_job_has_its_outputs_and_other_params():
+    def reads(wildcards, input):
+        return [*input]
+
+    def batches(wildcards, resources):
+        return resources.n
+
+    settings = {"settings": Slice({"k": 10}), "more": 1, "reads": ["a"], "batches": "8"}
+    of_rule = {"reads": reads, "batches": batches}
+    here, there = {"dev": "a", "test": "b"}, {"dev": "b", "test": "a"}
+
+    def recorded(output, **changed):
+        params = settings | changed
+        return slice_of(job({}, output, of_rule=params | of_rule, **params))
+
+    first = recorded(here)
+    assert first == recorded(here, batches="9")  # how it runs
+    assert first != recorded(there) and first != recorded(here, more=2)
+    assert first != recorded(here, another=1)
+    both = (json.loads(first), json.loads(recorded(there, more=2)))
+    assert differences(*both) == ["outputs: which dev, test, or their order", "params: which more"]
 
 
 def test_a_job_that_failed_is_planned_again_with_what_shows_its_result(checkout, outputs):
@@ -132,13 +163,12 @@ def test_files_count_wherever_settings_have_their_digest(place, tmp_path):
     contents.first_content.cache_clear()
     settings = json.loads(json.dumps(place).replace("{}", '{"content": "CONTENT"}'))
     told = json.dumps(settings).replace("CONTENT", contents.content(lambda: [str(file)]))
-    job = SimpleNamespace(params={"settings": Slice(json.loads(told))}, input=InputFiles())
-    assert [*_changed(job, {})] == []
+    one = job({}, settings=Slice(json.loads(told)))
+    assert [*_changed(one, {})] == []
     file.write_text("b")
-    [line] = _changed(job, {})
+    [line] = _changed(one, {})
     assert line.startswith(f"{file} or a file with it has changed since the study was planned")
-    other = SimpleNamespace(params={"settings": Slice({"k": 1})}, input=InputFiles())
-    assert [*_changed(other, {})] == []
+    assert [*_changed(job({}, settings=Slice({"k": 1})), {})] == []
 
 
 def test_a_file_that_joins_a_folder_between_plan_and_job(tmp_path):
@@ -146,10 +176,10 @@ def test_a_file_that_joins_a_folder_between_plan_and_job(tmp_path):
     (tmp_path / "a").write_text("a")
     contents.first_content.cache_clear()
     planned = contents.content(lambda: map(str, tmp_path.iterdir()))
-    job = SimpleNamespace(params={"settings": Slice({"content": planned})}, input=InputFiles())
-    assert [*_changed(job, {})] == []
+    one = job({}, settings=Slice({"content": planned}))
+    assert [*_changed(one, {})] == []
     (tmp_path / "b").write_text("b")
-    [line] = _changed(job, {})
+    [line] = _changed(one, {})
     assert "has changed since the study was planned" in line
 
 
@@ -162,14 +192,14 @@ def test_permissions_and_other_links_to_an_input_are_no_other_bytes(tmp_path, kn
     contents.digest(file)
     before = contents.stamp(file), contents.known(file)
     assert (before[1] is not None) == known
-    job = SimpleNamespace(params={}, input=InputFiles())
-    assert [*_changed(job, {str(file): before})] == []
+    one = job({})
+    assert [*_changed(one, {str(file): before})] == []
     file.chmod(0o640)
     (tmp_path / "backup").hardlink_to(file)
-    assert bool([*_changed(job, {str(file): before})]) == (not known)
+    assert bool([*_changed(one, {str(file): before})]) == (not known)
     file.write_bytes(b"VALUES")
     os.utime(file, ns=(1, before[0][3]))
-    assert [*_changed(job, {str(file): before})], "the time of before, and other bytes"
+    assert [*_changed(one, {str(file): before})], "the time of before, and other bytes"
 
 
 def test_code_that_is_edited_between_plan_and_job(checkout):

@@ -558,6 +558,7 @@ DONE = [
 # The same, told by a command, or by a declaration.
 TOLD = [
     ("rules/corpus.smk", "learn_bpe.py --set", "learn_bpe.py --merges 9 --set", FROM_BPE),
+    ("rules/corpus.smk", "SLICES.learn_bpe,", "SLICES.learn_bpe, more='one'", FROM_BPE),
     (
         "rules/training.smk",
         "--keep {resources",
@@ -619,7 +620,7 @@ def test_a_link_that_is_pointed_elsewhere(checkout, outputs):
     assert checkout.planned() == outputs.of(*FROM_FILES)
 
 
-# The order or the names of a rule's inputs, and what that makes stale.
+# The order or the names of a rule's inputs or outputs, and what that makes stale.
 ORDER = {
     "views of pairs": (
         "rules/inputs.smk",
@@ -642,11 +643,21 @@ ORDER = {
 """,
         ["collect_heads", "show_explorer"],
     ),
+    "two outputs exchanged": (
+        "rules/corpus.smk",
+        """        dev="<results>/corpus/dev.parquet",
+        test="<results>/corpus/test.parquet",
+""",
+        """        test="<results>/corpus/dev.parquet",
+        dev="<results>/corpus/test.parquet",
+""",
+        FROM_SPLITS,
+    ),
 }
 
 
 @pytest.mark.parametrize("edit", ORDER.values(), ids=ORDER)
-def test_order_and_names_of_inputs(checkout, outputs, edit):
+def test_order_and_names_of_inputs_and_outputs(checkout, outputs, edit):
     file, old, new, stale = edit
     checkout.edit(file, old, new)
     assert checkout.planned() == outputs.of(*stale)
