@@ -105,7 +105,10 @@ def _take_imported() -> None:
     for module in [*sys.modules.values()]:
         file = os.path.join(folder, getattr(module, "__file__", None) or "")
         # Modules that torch makes while it runs have the name of a file, without a folder.
-        if is_own(file) and (path := Path(file)).is_file() and key_of(path) not in _read:
+        if not is_own(file) or not (path := Path(file)).is_file() or key_of(path) in _read:
+            continue
+        # Others from elsewhere, such as a sitecustomize, Python itself imports as it starts.
+        if key_of(path) in _plan or path.is_relative_to(ROOT):
             _take(path, path.read_bytes())
 
 
@@ -127,7 +130,7 @@ def _take(file: Path, source: bytes) -> None:
     name = key_of(file)
     if name in _plan:
         _read[name] = tuple(facts_of(file, source)["digests"])
-    elif _plan and file.is_relative_to(ROOT):
+    elif _plan:
         _read[name] = ()
     if _is_strict and name in _read:
         _compare(name)
@@ -139,7 +142,7 @@ def _compare(name: str) -> None:
             return
         raise UserError(
             f"{name} is no part of what this job was planned with: added since, or another branch; "
-            f"{AGAIN}"
+            f"{AGAIN}; or a module whose name the code computes: import it by a statement"
         )
     if _plan[name] not in _read[name]:
         raise UserError(

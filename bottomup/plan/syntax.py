@@ -51,13 +51,17 @@ PURE = {
     f"builtins.{name}"
     for name in ("len", "str", "repr", "round", "abs", "int", "float", "bool", "format", "type")
 } | {"builtins.isinstance"}
+BY_NAME = {"importlib.import_module", "builtins.__import__"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 COMPUTING = (
     *(ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),
     *(ast.ListComp, ast.SetComp, ast.DictComp),
 )
-# What hands on the text of an exception that no handler names.
-CAUGHT_BY = {"traceback", "sys.exc_info"}
+# What hands on the text of an exception that no handler names: modules and functions; attributes,
+# and methods that are called, as of a future.
+CAUGHT_BY = {"traceback", "sys.exc_info", "sys.exception"}
+CAUSES, FAILURES = {"__cause__", "__context__"}, {"exception"}
+EXITS = {"__exit__", "__aexit__"}  # methods whose second argument is an exception
 
 
 class Texts(NamedTuple):
@@ -82,7 +86,7 @@ class Code:
 
     @cached_property
     def imports(self) -> frozenset[str]:
-        """Every name that the file may import, in full."""
+        """Every name that the file may import, in full, also by `import_module("name")`."""
         names: set[str] = set()
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -91,19 +95,33 @@ class Code:
                 base = self._base(node)
                 # The name after `import` may be a module or an attribute of one.
                 names.update({base}, (f"{base}.{alias.name}" for alias in node.names))
+            elif self.called(node) in BY_NAME and node.args:
+                name = getattr(node.args[0], "value", None)
+                names.update([name] if isinstance(name, str) else [])
         return frozenset(names)
 
     @cached_property
     def catches(self) -> frozenset[str]:
         """Those of `MESSAGES` whose text the file uses for something else than to show it."""
         named = {self.meaning(n) for n in ast.walk(self.tree) if isinstance(n, ast.Attribute)}
-        if not {*self.imports, *named}.isdisjoint(CAUGHT_BY):
+        if not {*self.imports, *named}.isdisjoint(CAUGHT_BY) or self._takes_exceptions:
             return frozenset(MESSAGES)
         messages: set[str] = set()
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ExceptHandler) and node.name and _used(self, node):
                 messages |= self._caught(node.type)
         return frozenset(messages)
+
+    @cached_property
+    def _takes_exceptions(self) -> bool:
+        """Whether the file asks something for an exception, or reads one in `__exit__`."""
+        nodes = [*ast.walk(self.tree)]
+        calls = {id(n.func) for n in nodes if isinstance(n, ast.Call) and not self.logs(n)}
+        return any(
+            node.attr in CAUSES or (node.attr in FAILURES and id(node) in calls)
+            for node in nodes
+            if isinstance(node, ast.Attribute)
+        ) or any(_reads_exception(node) for node in nodes if isinstance(node, DOCUMENTED[2:]))
 
     def plain(self, texts: Texts):
         """The tree as nested tuples, without text that is only shown, positions and empty fields.
@@ -140,21 +158,25 @@ class Code:
         for node in shown:
             if isinstance(node, ast.Lambda):  # it is not called here
                 effects += self.effects([node.args])
-            elif self._acts(node):
+                continue
+            within = self.effects([*ast.iter_child_nodes(node)])
+            # Where one part decides whether another acts, it counts, too.
+            if self._acts(node) or (within and _decides(node)):
                 effects.append(self._bare(node))
             else:
-                effects += self.effects([*ast.iter_child_nodes(node)])
+                effects += within
         return tuple(effects)
 
     def _acts(self, node: ast.AST) -> bool:
         """Whether an expression may change something: it calls, assigns, iterates over something
-        (`*a`, `b in a`), or asks a defaultdict of this file for a value."""
+        (`*a`, `b in a`), or asks for a value what may be a defaultdict."""
         if isinstance(node, COMPUTING):
             return self.called(node) not in PURE
         if isinstance(node, ast.Compare):
             return any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops)
         if isinstance(node, ast.Subscript):
-            return self.meaning(node.value) == "collections.defaultdict()"
+            asked = self.meaning(node.value) in (None, "collections.defaultdict()")
+            return asked and not isinstance(node.slice, ast.Slice)
         return isinstance(node, ast.Starred)
 
     @cached_property
@@ -300,10 +322,22 @@ class Code:
 
     @cached_property
     def _raised(self) -> set[int]:
-        """The expressions that are raised, or returned for a caller to raise."""
+        """The expressions that are raised, or returned by functions that this file does not ask for
+        anything else than to raise it."""
         nodes = [*ast.walk(self.tree)]
         raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
-        return raised | {id(node.value) for node in nodes if isinstance(node, ast.Return)}
+        makers = {id(node.func) for node in nodes if id(node) in raised and hasattr(node, "func")}
+        others = {_name_of(node) for node in nodes if id(node) not in makers}
+        for node in nodes:
+            if isinstance(node, DOCUMENTED[2:]) and node.name not in others:
+                raised |= {id(n.value) for n in ast.walk(node) if isinstance(n, ast.Return)}
+        return raised
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The names of the file's functions and methods."""
+        nodes = ast.walk(self.tree)
+        return frozenset(node.name for node in nodes if isinstance(node, DOCUMENTED[2:]))
 
     def _bare(self, node):
         """The tree of an expression in text that is shown, without the words of the text."""
@@ -375,7 +409,30 @@ def _shows(code: Code, node: ast.AST) -> bool:
     if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
         return True
     made_by = code.called(node.exc)
-    return made_by in MESSAGES or made_by is None or not made_by.rpartition(".")[2][0].isupper()
+    if made_by is None:
+        return _name_of(node.exc.func) in code.functions
+    return made_by in MESSAGES or not made_by.rpartition(".")[2][0].isupper()
+
+
+def _name_of(node: ast.AST) -> str | None:
+    """What a name or an attribute is called, where it is read."""
+    if isinstance(node, ast.Name) and _is_read(node):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _decides(node: ast.AST) -> bool:
+    """Whether one part of an expression decides whether another is computed."""
+    chained = isinstance(node, ast.Compare) and len(node.ops) > 1
+    return chained or isinstance(node, ast.IfExp | ast.BoolOp)
+
+
+def _reads_exception(function) -> bool:
+    """Whether a method that leaves a context reads the exception that it is given."""
+    given = [each.arg for each in function.args.args[2:3]]
+    return function.name in EXITS and any(
+        isinstance(node, ast.Name) and node.id in given for node in ast.walk(function)
+    )
 
 
 def _names_in(node: ast.AST) -> set[str]:

@@ -110,6 +110,9 @@ def test_modules_chosen_by_name_bring_what_they_import(module, loaded, shown):
     [
         "import bottomup.sub.c",
         "import bottomup.sub.c as c, os",
+        "import importlib\nimportlib.import_module('bottomup.sub.c')",
+        "from importlib import import_module\nx = import_module('bottomup.sub.c').z",
+        "x = __import__('bottomup.sub.c').z",
         "from bottomup.sub import c",
         "from bottomup.sub.c import z",
         "from .sub import c",
@@ -209,6 +212,16 @@ SHOWN = [
             for text in "ab"
         ),
     ),
+    (LOG, "log.info('a' if x else 'b')", "log.info('c' if y else 'd')"),
+    (LOG, "log.info('%s', x[1:])", "log.info('%s', x[2:])"),
+    ("import sys, logging\n", *(f"logging.info('%s', sys.argv[{n}])" for n in "12")),
+    # What a function makes for its callers to raise, and what a log tells of an exception.
+    ("", *(f"def f():\n    return ValueError('{t}')\ndef g():\n    raise f()" for t in "ab")),
+    (LOG, *(f"raise ValueError('{t}'){CAUGHT}log.exception('a')" for t in "ab")),
+    (
+        "",
+        *(f"raise ValueError('{t}')\nclass A:\n    def __exit__(self, *_): f()" for t in "ab"),
+    ),
     (KEY, "x = key('a', 'b', ge=1)", "x = key('c', 'd', ge=2)"),
     (FIELD, "x = Field(1, description='a')", "x = Field(1, description='b')"),
     ("import pydantic\n", *(f"x = pydantic.Field(1, description='{t}')" for t in "ab")),
@@ -252,6 +265,26 @@ COUNTED = [
         LOG + "from collections import defaultdict\nd = defaultdict(int)\n",
         *("log.info('%s', d['x'])", "log.info('%s', d)"),
     ),
+    # What decides whether something acts.
+    *(
+        (LOG, f"log.info('%s', {one})", f"log.info('%s', {other})")
+        for one, other in [
+            ("rows.pop() if x else 0", "rows.pop() if not x else 0"),
+            ("x and rows.pop()", "x or rows.pop()"),
+            ("x < y < rows.pop()", "y < x < rows.pop()"),
+        ]
+    ),
+    (LOG, *(f"if {name} and rows.pop():\n    log.info('a')" for name in "xy")),
+    # What may be a defaultdict, and adds a key where it is asked for one.
+    *(
+        (LOG + head, "log.info('%s', d['x'])", "log.info('%s', d)")
+        for head in [
+            "from collections import defaultdict\nd: dict = defaultdict(int)\n",
+            "from collections import defaultdict\nd = defaultdict(int)\ndef f():\n    d = x\n",
+            "def f(d):\n    ",
+        ]
+    ),
+    (f"{LOG}def f(self):\n    ", "log.info('%s', self.d['x'])", "log.info('%s', self.d)"),
     (LOG, "log.setLevel(1)", "log.setLevel(2)"),
     ("import logging\nlen = print\nlog = logging.getLogger()\n", *("log.info(len(x))", "")),
     (
@@ -308,6 +341,22 @@ COUNTED = [
         ),
     ),
     ("from x import *\n", "raise ValueError('a')", "raise ValueError('b')"),
+    # Texts of exceptions that no handler names.
+    *(
+        ("import sys\n", *(f"raise ValueError('{t}')\n{used}" for t in "ab"))
+        for used in [
+            "try:\n    f()\nexcept ValueError:\n    x = str(sys.exception())",
+            "class A:\n    def __exit__(self, kind, error, where):\n        x.append(str(error))",
+            "x = str(pool.submit(f).exception())",
+            "x = str(error.__cause__)",
+            "x = str(error.__context__)",
+        ]
+    ),
+    ("", *(f"def f():\n    return ValueError('{t}')\nx = str(f())" for t in "ab")),
+    (
+        "class Bad(Exception): ...\n",
+        *(f"raise ValueError('{t}'){CAUGHT}raise Bad(str(error))" for t in "ab"),
+    ),
 ]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from bottomup.plan import planned
 from bottomup.core.errors import UserError
-from bottomup.plan.digest import digest
+from bottomup.plan.digest import digest, facts_of
 from tests.plan.checkouts import ROOT
 
 SCRIPT = "scripts/collect_tables.py"
@@ -68,6 +68,19 @@ def test_a_module_that_became_a_package_since_the_plan(copy):
     module.rename(module.with_suffix("") / "__init__.py")
     name = "bottomup/core/files/tables/__init__.py"
     assert collected(copy).startswith(f"error: {name} is no part of what this job was planned")
+
+
+def test_a_module_from_elsewhere_whose_name_is_computed(copy, tmp_path_factory):
+    """No plan has it, so an edit of it would go unseen."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "mine.py").write_text("x = 1\n")
+    main = "def main(arguments):\n"
+    imports = f"    sys.path.append({str(elsewhere)!r})\n    __import__('mine'.lower())\n"
+    script = copy / SCRIPT
+    script.write_text("import sys\n" + script.read_text().replace(main, main + imports))
+    code = facts_of(script, script.read_bytes())["digests"][0]
+    said = collected(copy, **{SCRIPT: code})
+    assert said.startswith("error: mine.py is no part of what this job was planned with")
 
 
 def test_a_file_that_stands_before_an_installed_package_since_the_plan(copy):
