@@ -43,12 +43,14 @@ def rising(pairs: list[tuple]) -> list[tuple]:
 
 
 def valid_path(path: Path) -> Path:
-    """`path`, if it is absolute or stays in the folder of the workflow, and is not a pattern."""
+    """`path`, if it is absolute or stays in the folder of the workflow, and is not a pattern; one
+    in that folder is relative, so that how it is written makes nothing stale."""
     if Path(os.path.normpath(path)).parts[:1] == ("..",):
         raise ValueError("allowed: a path in the repository, or an absolute one")
     if re.search("[{}<>]", str(path)):
         raise ValueError("allowed: a name without { } < >, which Snakemake fills in; rename it")
-    return path
+    here = Path(os.path.relpath(path))
+    return here if ".." not in here.parts and here.samefile(path) else path
 
 
 def readable(folder: Path) -> Path:

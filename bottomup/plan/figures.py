@@ -147,6 +147,8 @@ class Figures:
             for name in subjects.compared
             if name in subjects.trained and subjects.predicts_next(name)
         ]
+        # One that learns both, such as LM and then MLM with its mask, has a figure of each.
+        masked = {n: f"{n}_{names.AS_TRAINED}" if n in causal else n for n in subjects.masked()}
         n_tokens = {"n_tokens": self.study.measures.mutual_information.n_tokens}
         return {
             HEADLINE: Figure(
@@ -157,8 +159,8 @@ class Figures:
             ),
             **{f"mutual_information_{name}": input_and_output(name, "plain") for name in causal},
             **{
-                f"mutual_information_{name}": input_and_output(name, names.AS_TRAINED)
-                for name in subjects.masked()
+                f"mutual_information_{called}": input_and_output(name, names.AS_TRAINED)
+                for name, called in masked.items()
             },
             "mutual_information_estimators": Figure(
                 self._information_of(subjects.compared), INFORMATION, options=n_tokens

@@ -44,6 +44,8 @@ MISLEADING = {
     "profiles/default",
     "--consider-ancient": "changes of some inputs would not count",
     "--persistence-backend": "scripts/find_damaged.py would find no records; allowed: file",
+    "--all-temp": "results would be deleted once no job needs them",
+    "--omit-flags": "what a rule says of its files would not count",
     "--cache": "results would come from elsewhere; finished runs are kept in trained/",
 }
 
@@ -155,6 +157,7 @@ def misleading(workflow: "Workflow", given: argparse.Namespace) -> Iterator[str]
         return
     execution, dag = workflow.execution_settings, workflow.dag_settings
     settings, remote = workflow.workflow_settings, workflow.remote_execution_settings
+    storage = workflow.storage_settings
     files = PersistenceBackend.FILE
     asked = {
         "--keep-incomplete": execution and execution.keep_incomplete,
@@ -167,6 +170,8 @@ def misleading(workflow: "Workflow", given: argparse.Namespace) -> Iterator[str]
         "--max-checksum-file-size": dag and dag.max_checksum_file_size < ALL_SIZES,
         "--consider-ancient": settings and settings.consider_ancient,
         "--persistence-backend": settings and settings.persistence_backend != files,
+        "--all-temp": storage and storage.all_temp,
+        "--omit-flags": storage and storage.omit_flags,
         "--cache": settings and settings.cache,
         "--cleanup-metadata": given.cleanup_metadata,  # a mode of its own
     }

@@ -38,7 +38,10 @@ OVER = "# over: "  # a line of a study that changes another and is nothing witho
 TERMINAL = "terminal"  # the plugin by which Snakemake prints
 MODULE = f"{logger_plugin_module_prefix}{TERMINAL}"
 # Modes in which Snakemake runs no jobs, and prints its own lines.
-SPEAKS = ("dryrun", "touch", "unlock", "delete_all_output", "delete_temp_output", "archive")
+SPEAKS = (
+    *("dryrun", "touch", "lint", "unlock", "delete_all_output", "delete_temp_output", "archive"),
+    *("generate_unit_tests", "conda_create_envs_only"),
+)
 
 _typed: list[str] = []  # the command, if it was ./study
 _folders: list[Path] = []
@@ -157,7 +160,8 @@ def parsed(arguments: list[str]) -> tuple[Namespace, object]:
     """
     with understood(arguments):
         parser, known = parse_args(arguments)
-    if known.executor not in SPEAKS and not any(getattr(known, mode) for mode in SPEAKS):
+    speaks = known.executor in SPEAKS or any(getattr(known, mode) for mode in SPEAKS)
+    if not speaks and (known.report_after_run or not known.report):
         known.logger = known.logger or [TERMINAL]
     return known, parser
 

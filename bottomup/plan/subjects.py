@@ -135,7 +135,8 @@ class Subjects:
         def trained_by(other: str) -> tuple:
             options, heads = study.objective_options(other), study.objective_heads_from(other)
             of = options.name, options.model_dump(exclude={*options.looks}), heads
-            return *of, study.objective_shape(other), study.objective_training(other)
+            training = study.objective_training(other).model_dump()  # what decides the result
+            return *of, study.objective_shape(other), training
 
         if name not in trained:
             return None

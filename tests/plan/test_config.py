@@ -14,9 +14,11 @@ import yaml
 from bottomup.core.errors import UserError
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
+from bottomup.core.settings import Checkpoint
 from bottomup.corpus.wordnet import FILES
 from bottomup.plan.config import load, require_packages
 from bottomup.plan.contents import first_content
+from bottomup.plan.figures import Figures
 from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
 from bottomup.plan.study import TABLE_NAMES, modules, tables
@@ -1326,10 +1328,41 @@ def test_runs_that_are_trained_alike_are_found_once():
     twin = MADE | {"looked_at": "lm"}
     objectives = {"a": MADE | {"n_seeds": 1}, "b": twin, "c": twin, "lm": {}, "mix": {}}
     objectives["longer"] = MADE | {"training": {"max_tokens": 10**7}}
+    objectives["parts"] = twin | {"training": {"accumulate": 2}}  # of a batch, to save memory
     subjects = Subjects(load(changed(objectives=objectives, pruning__penalties={}, seeds=[1, 2])))
     same = {name: subjects.same_training(name) for name in objectives}
     # The first of all has too few seeds for the others.
-    assert same == dict.fromkeys(objectives) | {"c": "b"}
+    assert same == dict.fromkeys(objectives) | {"c": "b", "parts": "b"}
+
+
+def test_what_learns_to_go_on_and_to_fill_in_has_a_figure_of_each():
+    parts = [{"objective": "lm", "share": 0.5}, {"objective": "mlm_causal", "share": 0.5}]
+    objectives = {"lm": {}, "mlm": {}, "both": {"objective": "schedule", "parts": parts}}
+    study = load(changed(objectives=objectives, pruning__penalties={}))
+    subjects = Subjects(study)
+    measured = {name: module.TABLE.parts(subjects) for name, module in tables().items()}
+    figures = Figures(study, subjects, measured)._information()
+    shown = {name: f.options for name, f in figures.items() if "objective" in f.options}
+    assert {name: (of["objective"], of["reading"]) for name, of in shown.items()} == {
+        "mutual_information_lm": ("lm", "plain"),
+        "mutual_information_mlm": ("mlm", "as_trained"),
+        "mutual_information_both": ("both", "plain"),
+        "mutual_information_both_as_trained": ("both", "as_trained"),
+    }
+
+
+def test_a_folder_in_the_repository_has_one_spelling(tmp_path, monkeypatch):
+    (tmp_path / "work/ck").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    ours = ("ck", "./ck", "ck/../ck/", str(tmp_path / "work/ck"))
+    assert {Checkpoint(folder=some).folder for some in ours} == {Path("ck")}
+    assert Checkpoint(folder=tmp_path / "other").folder == tmp_path / "other"
+    # What the system would read elsewhere stays: a link, and the folder above where it leads.
+    (tmp_path / "work/link").symlink_to(tmp_path / "other")
+    (tmp_path / "ck").mkdir()
+    above = tmp_path / "work/link/../ck"
+    assert Checkpoint(folder=above).folder == above
 
 
 def test_token_dropout_is_compared_with_nothing():

@@ -533,3 +533,15 @@ def test_figures_of_variants_and_of_initial_models(unbuilt, tmp_path):
         "measures/pwcca_between_runs/lm-1.mt-1.parquet"
     ]
     assert "measures/pwcca_between_runs/untrained-1.untrained_causal-1.parquet" in study.by_output
+
+
+def test_memory_is_that_of_any_name_of_a_study(unbuilt, tmp_path):
+    """Where views are not there yet, their size is foretold: of files in `views`, not of all."""
+
+    def of(name):
+        (tmp_path / "name.yaml").write_text(f"study: {name}\n")
+        target = f"results/{name}/views/lm-1/plain.npy"
+        jobs = planned(unbuilt, unbuilt / "study.yaml", tmp_path / "name.yaml", targets=(target,))
+        return {job.rule.name: job.resources["mem_mb"] for job in jobs}
+
+    assert of("views") == of("other")

@@ -14,6 +14,7 @@ from snakemake.settings.types import (
     PersistenceBackend,
     RemoteExecutionSettings,
     RerunTrigger,
+    StorageSettings,
     WorkflowSettings,
 )
 
@@ -266,6 +267,8 @@ ASKED = {
     "--persistence-backend": {
         "workflow_settings": WorkflowSettings(persistence_backend=PersistenceBackend.DB)
     },
+    "--all-temp": {"storage_settings": StorageSettings(all_temp=True)},
+    "--omit-flags": {"storage_settings": StorageSettings(omit_flags={"ensure"})},
     "--cache": {"workflow_settings": WorkflowSettings(cache=["a"])},
 }
 
@@ -277,6 +280,7 @@ def asked(is_main_process=True, **settings):
         "dag_settings": DAGSettings(max_checksum_file_size=10**12),
         "workflow_settings": WorkflowSettings(),
         "remote_execution_settings": RemoteExecutionSettings(),
+        "storage_settings": StorageSettings(),
     }
     return SimpleNamespace(is_main_process=is_main_process, **usual | settings)
 

@@ -108,7 +108,8 @@ def test_all_studies_are_named_where_one_is_unknown(folder):
         *((["--until", "train_lm"], ["terminal"]), (["--", "latex"], ["terminal"])),
         *((["-n"], []), (["-Fn"], []), (["-nF"], []), (["-pn"], []), (["-npk"], [])),
         *((["--dry-run"], []), (["--dryrun"], []), (["-t"], []), (["--touch"], [])),
-        *((["--executor", "dryrun"], []), (["--unlock"], [])),
+        *((["--executor", "dryrun"], []), (["--unlock"], []), (["--lint"], [])),
+        *((["--report"], []), (["--report", "a.zip", "--report-after-run"], ["terminal"])),
     ],
     ids=str,
 )
