@@ -15,12 +15,12 @@ def differences(before: dict, now: dict) -> list[str]:
     their order`."""
     before, now = before.copy(), now.copy()
     code_before, code_now = (settings.pop(CODE, None) or {} for settings in (before, now))
-    of_job = [(key, *(some.pop(key, None) or {} for some in (before, now))) for key in OF_JOB]
+    of_job = {key: [some.pop(key, None) or {} for some in (before, now)] for key in OF_JOB}
     phrases = [_change(*changed) for changed in _changed(before, now)]
     for name, old, new in _changed(code_before, code_now):
         is_file = "." in name  # no normalized name of a package has a period
         phrases.append(f"code: {name}" if is_file else f"package: {_change(name, old, new)}")
-    for key, old, new in of_job:
+    for key, (old, new) in of_job.items():
         if names := [name for name, *_ in _changed(old, new)]:
             phrases.append(f"{key}: which {', '.join(names)}{OF_JOB[key]}")
     return phrases

@@ -95,7 +95,7 @@ class Code:
                 base = self._base(node)
                 # The name after `import` may be a module or an attribute of one.
                 names.update({base}, (f"{base}.{alias.name}" for alias in node.names))
-            elif self.called(node) in BY_NAME and node.args:
+            elif isinstance(node, ast.Call) and self.called(node) in BY_NAME and node.args:
                 name = getattr(node.args[0], "value", None)
                 names.update([name] if isinstance(name, str) else [])
         return frozenset(names)
