@@ -52,7 +52,7 @@ MOST_PARTS = 2**18  # modules of a model; each takes some kB even without weight
 # Buffers that older versions saved, which are no weights and may hold whole numbers.
 BUFFERS = re.compile(
     r"(position_ids|token_type_ids|masked_bias|attn\.bias|attention\.bias|num_batches_tracked|"
-    r"attn\.(causal_)?mask|relative_position_index)$"
+    r"attn\.(causal_)?mask|relative_position_index|inv_freq)$"
 )
 NUMBERS = ("F64", "F32", "F16", "BF16")  # the types that weights may have
 # By how many numbers a model may exceed twice its weights: it computes some itself, as positions.

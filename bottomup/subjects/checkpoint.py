@@ -549,7 +549,7 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
     drawn = info["missing_keys"] | {name for name, *_ in info["mismatched_keys"]}
     # We do not use the pooler, which reads the top layer; checkpoints of masked models have none.
     lacking = {name for name in learned(model) & drawn if "pooler" not in name}
-    require_right(folder, model, lacking, _of_more_layers(model, info["unexpected_keys"]))
+    require_right(folder, model, lacking, _inside_layers(model, left))
     return _attended(model, folder)
 
 
@@ -571,14 +571,15 @@ def require_right(
             )
 
 
-def _of_more_layers(model: PreTrainedModel, left: Collection[str]) -> list[str]:
-    """The leftover weights whose names differ from the model's only in a number.
+def _inside_layers(model: PreTrainedModel, left: Collection[str]) -> list[str]:
+    """The leftover weights of one more layer, or of a part that the config builds in no layer.
 
     Others belong to layers that predict, which we do not use.
     """
-    known = {_numberless(name) for name in model.state_dict()}
+    names = [name for name, _ in model.named_modules() if name.rpartition(".")[2].isdigit()]
+    layers = tuple(f"{_numberless(name)}." for name in names)
     prefix = f"{model.base_model_prefix}."
-    return [name for name in left if _numberless(name.removeprefix(prefix)) in known]
+    return [name for name in left if _numberless(name.removeprefix(prefix)).startswith(layers)]
 
 
 def _numberless(name: str) -> str:

@@ -12,7 +12,14 @@ LARGEST = 2**24  # bytes of a config, which is read whole
 
 
 def model_type(folder: Path) -> str | None:
-    """The kind of model in a folder; UserError if there is none."""
+    """The kind of model in a folder; UserError if there is none, or an adapter changes it."""
+    if (folder / ADAPTER).exists():
+        base = read_json(folder / ADAPTER).get("base_model_name_or_path")
+        raise UserError(
+            f"{folder} holds an adapter for the model {base}; expected a whole model alone: load "
+            "both where they were made, merge_and_unload() the adapter, and save_pretrained it to "
+            "a folder of its own"
+        )
     if not (folder / "config.json").exists():
         raise UserError(_no_model(folder))
     named = read_json(folder / "config.json").get("model_type")
@@ -55,12 +62,6 @@ def require_file(path: Path) -> None:
 
 def _no_model(folder: Path) -> str:
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if ADAPTER in names:
-        base = read_json(folder / ADAPTER).get("base_model_name_or_path")
-        return (
-            f"{folder} holds an adapter alone, for the model {base}; expected a whole model: load "
-            "both where they were made, merge_and_unload() the adapter, and save_pretrained it"
-        )
     listed = f"; found {', '.join(names[:5])}" if names else ""
     return (
         f"no model in {folder}{listed}; expected config.json and model.safetensors, as `model/` of "

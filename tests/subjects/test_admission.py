@@ -204,11 +204,14 @@ def test_without_weights_a_twin_is_of_bounded_size(folder, monkeypatch):
     refused(folder, "at most 100 are built", OPENINGS[1])
 
 
-def test_an_adapter_alone_is_named(folder):
-    for path in folder.iterdir():
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_adapter_is_named(folder, alone):
+    """Beside a whole model, too: the model alone is another one."""
+    for path in folder.iterdir() if alone else []:
         path.unlink()
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "a/model"}')
-    refused(folder, r"holds an adapter alone, for the model a/model; .*merge_and_unload")
+    for opening in OPENINGS:
+        refused(folder, r"holds an adapter for the model a/model; .*merge_and_unload", opening)
 
 
 def test_whole_numbers_are_those_of_a_models_own_buffers(tmp_path):

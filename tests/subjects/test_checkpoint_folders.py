@@ -6,7 +6,7 @@ import os
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
@@ -91,6 +91,36 @@ def test_a_renamed_layer(folder):
         {"format": "pt"},
     )
     refused(folder, r"16 weights of the bert .* are missing .* encoder.layer.1.\S+ among")
+
+
+@pytest.mark.parametrize(
+    "name", ["self_attn.q_proj.bias", "self_attn.q_proj.lora_A.weight", "another_norm.weight"]
+)
+def test_weights_inside_a_layer_that_the_config_does_not_build(tmp_path, name):
+    """They would be left out, and another model be read; with one in a layer alone, too."""
+    folder = families.save(FAMILIES["llama"], tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    weights[f"model.layers.1.{name}"] = torch.ones(8)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, rf"1 weights of the llama in .* more than config.json says, .*layers.1.{name}")
+
+
+def test_a_config_without_the_biases_of_attention(tmp_path):
+    model = LlamaForCausalLM(LlamaConfig(**families.BERT, attention_bias=True))
+    model.save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path)
+    assert subjects.load(tmp_path).layers == families.LAYERS
+    edit(tmp_path / "config.json", attention_bias=False)
+    refused(tmp_path, r"8 weights of the llama in .* are more than config.json says")
+
+
+def test_what_older_versions_saved_is_no_weight_of_a_layer(tmp_path):
+    folder = families.save(FAMILIES["llama"], tmp_path)
+    ids, weights = torch.tensor([[5, 6, 7]]), load_file(folder / "model.safetensors")
+    expected = subjects.load(folder).hidden_states(ids)[-1]
+    weights["model.layers.1.self_attn.rotary_emb.inv_freq"] = torch.ones(2)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    assert torch.equal(subjects.load(folder).hidden_states(ids)[-1], expected)
 
 
 @pytest.mark.parametrize("number", [torch.nan, torch.inf])
