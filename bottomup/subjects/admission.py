@@ -33,12 +33,13 @@ from bottomup.subjects.folder import AGAIN, read_json, require_file, require_wei
 CONFIGS = ("config.json", "tokenizer_config.json")
 SPECIALS, NAMES_TOKENS = "special_tokens_map.json", ("_token", "_tokens")
 # Keys that say how a model is run: attention, kernels, adapters, devices, formats of numbers and
-# outputs, files. They are left out, since `checkpoint` decides all that. They match as a whole: a
-# key that only contains one may be part of a family's shape.
+# outputs, files, and whether text is cut at random. They are left out, since `checkpoint` decides
+# all that. They match as a whole: a key that only contains one may be part of a family's shape.
 MACHINERY = re.compile(
     r"\w*implementation(_\w+)?|use_kernels|kernel_(config|mapping)|trust_remote_code|"
     r"(fusion|distributed|peft)_config|device_map|transformers_weights|\w*name_or_path|"
-    r"_?commit_hash|adapter_kwargs|(torch_)?dtype|chat_template|\w*_files?|(use_)?return_dict"
+    r"_?commit_hash|adapter_kwargs|(torch_)?dtype|chat_template|\w*_files?|(use_)?return_dict|"
+    r"enable_sampling"
 )
 # Keys without which a model would be another one: they name code, or say what weights mean.
 CODE, QUANTIZED = "auto_map", re.compile(r"^(quantization|compression)_config$|^quant_method$")

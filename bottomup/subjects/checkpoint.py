@@ -12,6 +12,7 @@ from pathlib import Path
 import tokenizers
 import torch
 import transformers
+from tokenizers.models import BPE
 from tokenizers.normalizers import Normalizer
 from tokenizers.pre_tokenizers import PreTokenizer
 from torch import Tensor, nn
@@ -687,8 +688,9 @@ def _as_saved(opened: Tokenizer, folder: Path) -> Tokenizer:
     For some families transformers makes it anew by the family's rule, whatever the file says, such
     as for a model of Qwen's shape with the tokenizer of another.
     """
-    saved = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    saved = _without_dropout(tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")))
     if opened.is_fast:
+        _without_dropout(opened.backend_tokenizer)
         if hasattr(opened, "set_src_lang_special_tokens"):  # the ends name a language
             saved.post_processor = opened.backend_tokenizer.post_processor
         if _cut_alike(opened.backend_tokenizer, saved):
@@ -698,6 +700,13 @@ def _as_saved(opened: Tokenizer, folder: Path) -> Tokenizer:
     names = {name: str(token) for name, token in names.items() if str(token) in known}
     logging.info(f"text is cut by tokenizer.json, not as {type(opened).__name__} would cut it")
     return PreTrainedTokenizerFast(tokenizer_object=saved, **names)
+
+
+def _without_dropout(made: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
+    """The tokenizer, changed to cut a text each time in the same way, whatever training wanted."""
+    if isinstance(made.model, BPE):
+        made.model.dropout = None
+    return made
 
 
 def _state(part: Normalizer | PreTokenizer | None) -> bytes | None:

@@ -93,6 +93,7 @@ def test_of_the_map_of_special_tokens_only_names_of_tokens_are_seen(folder):
         ("trust_remote_code", True),
         ("extra_files", ["/elsewhere.safetensors"]),
         ("fast_tokenizer_files", ["tokenizer.4.0.json"]),
+        ("enable_sampling", True),
     ],
 )
 def test_how_a_model_is_run_is_not_its_configs_to_say(folder, key, value, inside):

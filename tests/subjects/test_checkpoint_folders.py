@@ -6,6 +6,8 @@ import os
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from bottomup import subjects
@@ -283,3 +285,17 @@ def test_text_is_cut_by_the_file_whatever_the_family_has(tmp_path):
         assert subject.pretrained.mask_token_id == 1
         subject.save_model(tmp_path / "again")
         subject.save_tokenizer(tmp_path / "again")
+
+
+@pytest.mark.parametrize("kind", ["PreTrainedTokenizerFast", "Qwen2Tokenizer"])
+def test_a_text_is_cut_each_time_in_the_same_way(tmp_path, kind):
+    """Without the dropout that a tokenizer had in training, whoever makes it of the file."""
+    folder = families.save(FAMILIES["gpt2"], tmp_path)
+    vocab = {letters: number for number, letters in enumerate(["a", "b", "c", "d", "ab", "cd"])}
+    made = Tokenizer(BPE(vocab | {"abcd": 6}, [("a", "b"), ("c", "d"), ("ab", "cd")], dropout=0.5))
+    made.save(str(folder / "tokenizer.json"))
+    edit(folder / "tokenizer_config.json", tokenizer_class=kind)
+    subject = subjects.load(folder)
+    assert all(subject.tokenizer.encode("abcdab").ids == [6, 4] for _ in range(20))
+    subject.save_tokenizer(folder)
+    assert json.loads((folder / "tokenizer.json").read_text())["model"]["dropout"] is None

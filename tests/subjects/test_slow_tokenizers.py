@@ -150,6 +150,19 @@ def test_its_attention_is_shown_between_its_own_pieces(name, request):
 
 
 @pytest.mark.parametrize("name", ["marian", "m2m"])
+def test_a_text_is_cut_each_time_in_the_same_way(name, request):
+    """Also with a tokenizer that draws how, as for training."""
+    folder = request.getfixturevalue(name)
+    expected = subjects.load(folder).tokenizer.encode(ENGLISH[0]).ids
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    drawing = {"enable_sampling": True, "alpha": 0.1, "nbest_size": -1}
+    written = json.dumps(config | {"sp_model_kwargs": drawing})
+    (folder / "tokenizer_config.json").write_text(written)
+    found = subjects.load(folder).tokenizer
+    assert all(found.encode(ENGLISH[0]).ids == expected for _ in range(5))
+
+
+@pytest.mark.parametrize("name", ["marian", "m2m"])
 @pytest.mark.parametrize("twin", [None, 1])
 def test_goes_into_a_study(name, twin, request, tmp_path):
     folder = request.getfixturevalue(name)
