@@ -241,11 +241,14 @@ class Checkpoint(Subject):
 
     @property
     def pads_alone(self) -> bool:
-        unknown = self.tokenizer.encode(NO_CHARACTER).ids  # not every tokenizer names it
-        others = {*self._around, *unknown, self.pretrained.mask_token_id}
+        named = {self.pretrained.unk_token_id, self.pretrained.mask_token_id}
+        others = self._around | named
+        if isinstance(self.tokenizer, tokenizers.Tokenizer):
+            # Not each names the unknown; a normalizer may drop what its model does not know.
+            others |= {token.id for token in self.tokenizer.model.tokenize(NO_CHARACTER)}
         # An ordinary word that serves as padding may stand in a sentence; <pad> and [PAD] may not.
-        named = re.fullmatch(r"[^\w\s].*\w.*[^\w\s]", self.pretrained.pad_token or "")
-        return named is not None and self.padding not in others
+        sign = re.fullmatch(r"[^\w\s].*\w.*[^\w\s]", self.pretrained.pad_token or "")
+        return sign is not None and self.padding not in others
 
     @property
     def special(self) -> list[int]:

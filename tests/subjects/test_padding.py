@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from tokenizers import Tokenizer, models
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
@@ -131,6 +134,33 @@ def test_without_lengths_nothing_is_guessed(folder, padding):
         with pytest.raises(UserError, match=r"ends in \d+, and \S+ has no token for padding alone"):
             subject.hidden_states(ids)
     assert subject.tokens(ids, torch.tensor([3, 2])).tolist() == [[True] * 3, [True, True, False]]
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]"),
+        models.Unigram([("[UNK]", 0.0), ("a", -1.0)], unk_id=0),
+    ],
+    ids=["WordPiece", "Unigram"],
+)
+def test_the_unknown_word_is_no_padding_alone(model, named, tmp_path):
+    """Where a normalizer drops characters that are no letters, too, and whoever names it."""
+    families.save(FAMILIES["bert"], tmp_path)
+    made = Tokenizer(model)
+    made.normalizer = BertNormalizer()
+    made.pre_tokenizer = BertPreTokenizer()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="[UNK]", unk_token="[UNK]" if named else None
+    )
+    tokenizer.save_pretrained(tmp_path)
+    subject = subjects.load(tmp_path)
+    ids = torch.tensor([subject.tokenizer.encode("a zz").ids])
+    assert ids.tolist()[0][:2] == [1, 0] and not subject.pads_alone
+    expected = AutoModel.from_pretrained(tmp_path, attn_implementation="eager")(ids)
+    found = subject.hidden_states(ids)[-1]
+    torch.testing.assert_close(found, expected.last_hidden_state, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("lengths", [[3], [3, 0], [4, 1], [[3, 1]]])
