@@ -1,20 +1,23 @@
 """Slow tokenizers (transformers has them only in Python) with the methods that we use of fast ones.
 
-A slow tokenizer does not say where in the text its pieces stand, so we search for them. Pieces come
-in the order of the text, and differ from it in case, accents, compatible characters and marks. If
-pieces are bytes, nothing of the text is in them; then the tokenizer is asked what they spell.
+A slow tokenizer does not say where in the text its pieces stand, so we search for them, word by
+word if it cuts words alone in the same way. Pieces come in the order of the text, and differ from
+it in case, accents, compatible characters and marks. If pieces are bytes, nothing of the text is in
+them; then the tokenizer is asked what they spell.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, chain, pairwise, takewhile
 from operator import eq
 
 from transformers import PreTrainedTokenizerBase
 
 NOT_ASCII = "é"  # more than one byte
+WORD = re.compile(r"\S+")
 NO_CHARACTER = "\ufffd"  # what a part of a character is shown as
 # What families write before or after a piece whose word goes on.
 BEFORE, AFTER = "##", "@@"  # besides the marks ▁ and </w>, which are spaces
@@ -40,7 +43,7 @@ class SlowTokenizer:
         starts = range(len(ids) - len(inner) + 1)
         before = next(i for i in starts if ids[i : i + len(inner)] == inner)
         after = len(ids) - before - len(inner)
-        spans = self._spelled(text, pieces) or places(text, pieces)
+        spans = self._spelled(text, pieces) or self._in_words(text, pieces) or places(text, pieces)
         offsets = [(0, 0)] * before + spans + [(0, 0)] * after
         return Encoded(ids, offsets, [1] * before + [0] * len(inner) + [1] * after)
 
@@ -68,6 +71,18 @@ class SlowTokenizer:
             span = (start, end) if end > start else span
             spans.append(span)
         return spans[::-1]
+
+    def _in_words(self, text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
+        """The spans of `places`, found in each word between white space, so that none is found
+        inside of another word that is unknown. Empty if words alone are cut in another way."""
+        words = [(word.start(), self._pieces(word[0])[0], word[0]) for word in WORD.finditer(text)]
+        if [*chain.from_iterable(alone for _, alone, _ in words)] != [*pieces]:
+            return []
+        return [
+            (at + start, at + end) if start < end else (0, 0)
+            for at, alone, word in words
+            for start, end in places(word, alone)
+        ]
 
     def _pieces(self, text: str) -> tuple[list[str], list[int], list[int]]:
         """The pieces of a text, their ids, and these with what is added."""

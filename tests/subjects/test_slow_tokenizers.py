@@ -20,6 +20,7 @@ from transformers import (
     MarianMTModel,
     MyT5Tokenizer,
     PreTrainedTokenizerBase,
+    ProphetNetTokenizer,
 )
 
 from bottomup import subjects
@@ -201,6 +202,19 @@ def test_a_tokenizer_of_letters(tmp_path):
 )
 def test_pieces_are_found_in_the_text(text, parts, expected):
     assert places(text, parts) == expected
+
+
+@pytest.mark.parametrize("sentence", ["see theβ the cat", "catβ at", "at βat βat at"])
+def test_no_piece_is_found_inside_of_an_unknown_word(sentence, tmp_path):
+    """Nor is a word that does have pieces given those of another."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[X_SEP]", "[MASK]", "the", "cat", "at", "see"]
+    (tmp_path / "prophetnet.tokenizer").write_text("\n".join(words))
+    tokenizer = SlowTokenizer(ProphetNetTokenizer(str(tmp_path / "prophetnet.tokenizer")))
+    ids = [1 if "β" in word else words.index(word) for word in sentence.split()]
+    spans = [word.span() for word in re.finditer(r"\S+", sentence)]
+    found = encode(tokenizer, [sentence], [spans], None)
+    assert found.tokens.ids.tolist() == [*ids, 3]
+    assert found.first.tolist() == found.last.tolist() == [*range(len(spans))]
 
 
 def of_codes(folder):
