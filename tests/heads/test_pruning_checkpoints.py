@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from transformers import MarianConfig, MarianMTModel, OPTConfig, OPTForCausalLM
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
@@ -25,7 +26,8 @@ from bottomup.objectives import IGNORE, Example
 from bottomup.training.stopping import listening
 from tests.heads.test_checkpoint_predictor import DECODER, OBJECTIVES, scale
 from tests.subjects import families
-from tests.subjects.families import FAMILIES, HEADS, LAYERS, WIDTH
+from tests.subjects.families import BART, FAMILIES, HEADS, LAYERS, VOCAB, WIDTH
+from tests.tiny import noise
 from tests.training.test_loop import stop_before
 
 
@@ -112,6 +114,38 @@ def splits(file):
 
 def last(gates):
     return gates[gates["step"] == gates["step"].max()]
+
+
+OF_OPT = {
+    **{"hidden_size": WIDTH, "word_embed_proj_dim": WIDTH, "ffn_dim": 16, "vocab_size": VOCAB},
+    **{"num_hidden_layers": LAYERS, "num_attention_heads": HEADS},
+}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OPTForCausalLM(OPTConfig(**OF_OPT, dropout=0.0, layerdrop=1.0)),
+        MarianMTModel(
+            MarianConfig(**BART, dropout=0.0, encoder_layerdrop=1.0, decoder_layerdrop=1.0)
+        ),
+    ],
+    ids=["opt", "marian"],
+)
+def test_no_layer_is_dropped_while_gates_are_learned(model, tmp_path):
+    """Or a layer's gates would scale the heads of a later one. Nothing else is random here, so
+    training has the loss of evaluation."""
+    noise(model).save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path, ("pad",))
+    predictor = opened(tmp_path)
+    ids = np.array([[3, 4, 5, 6, 7]])
+    example = Example(ids, ids, ids, np.array([5]))
+    if not predictor.subject.translates:
+        example = Example(ids, None, ids, np.array([5]))
+    expected, _ = predictor.losses(example)
+    assert predictor.learner(encoder_alone=False).train().model.training
+    found, _ = predictor.losses(example)
+    torch.testing.assert_close(found, expected)
 
 
 def test_without_a_penalty_the_loss_falls_and_heads_stay(pruned):

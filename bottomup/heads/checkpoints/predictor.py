@@ -184,8 +184,12 @@ class CheckpointPredictor(Predictor):
         return self.model(**read).logits
 
     def learner(self, encoder_alone: bool) -> "Learner":
-        """Only parameters that the checkpoint's own training changed are trained."""
+        """Only parameters that the checkpoint's own training changed are trained. No layer is
+        dropped, since gates are those of the layers in the order of calls."""
         self._reading = what_reads_heads(self)
+        for part in self.model.modules():
+            if hasattr(part, "layerdrop"):
+                part.layerdrop = 0.0
         learns = checkpoint.learned(self.model)
         for name, parameter in self.model.named_parameters():
             parameter.requires_grad_(name in learns)
