@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cached_property
@@ -31,7 +32,14 @@ from bottomup.core.errors import UserError
 from bottomup.core.seeds import derive
 from bottomup.model.transformer import Encoding
 from bottomup.subjects import attending, going_on
-from bottomup.subjects.admission import BUFFERS, admitted, on_paper, require_numbers, require_size
+from bottomup.subjects.admission import (
+    BUFFERS,
+    admitted,
+    header,
+    on_paper,
+    require_numbers,
+    require_size,
+)
 from bottomup.subjects.attending import one_pass
 from bottomup.subjects.folder import AGAIN, model_type
 from bottomup.subjects.slow import SlowTokenizer
@@ -543,9 +551,10 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
             **OFFLINE,
         )
         left = [name for name in info["unexpected_keys"] if not BUFFERS.search(name)]
-        # Drop the classes whose output layer the folder lacks: such a model does not predict.
+        # Drop a class if the folder lacks weights of its own: such a model does not predict.
+        shapes = {name: part.shape for name, part in header(folder).items()}
         model.config.architectures = [
-            name for name in config.architectures or [] if left or not _adds_weights(name, model)
+            name for name in config.architectures or [] if _is_whole(name, model, left, shapes)
         ]
     buffers = [name for name, part in model.named_buffers() if not part.is_floating_point()]
     require_numbers(folder, learned(model), {name.rpartition(".")[2] for name in buffers})
@@ -626,13 +635,27 @@ def _outline(architecture: str, config: PreTrainedConfig) -> PreTrainedModel | N
         return kind(config)
 
 
-def _adds_weights(architecture: str, model: PreTrainedModel) -> bool:
-    """Whether a class has weights that are neither those of a model nor tied to others."""
+def _is_whole(
+    architecture: str,
+    model: PreTrainedModel,
+    left: Collection[str],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> bool:
+    """Whether a folder has all weights of a class that are neither those of a model nor tied to
+    others: by name or, since transformers renames some, by shape.
+
+    left: the names of the folder's weights that the model leaves over. shapes: of all in its files.
+    """
     if (whole := _outline(architecture, model.config)) is None:
-        return False
-    own = {name for name, _ in whole.named_parameters()} - whole.all_tied_weights_keys.keys()
+        return True
     known = tuple(f".{name}" for name, _ in model.named_parameters())
-    return not all(f".{name}".endswith(known) for name in own)
+    own = {
+        name: tuple(weight.shape)
+        for name, weight in whole.named_parameters()
+        if name not in whole.all_tied_weights_keys and not f".{name}".endswith(known)
+    }
+    lacking = Counter(shape for name, shape in own.items() if name not in left)
+    return lacking <= Counter(shapes[name] for name in left if name in shapes and name not in own)
 
 
 def _size(kind: type[AutoModel | PreTrainedModel], config: PreTrainedConfig) -> int:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
@@ -191,16 +192,32 @@ def test_a_model_without_a_head_has_no_objective(kind, tmp_path):
     ("kind", "objective"),
     [("BertModel", None), ("RobertaModel", None), ("GPT2Model", "lm"), ("MarianModel", "mt")],
 )
-def test_a_config_may_name_a_head_without_its_weights(kind, objective, tmp_path):
-    """What is tied to the embeddings is there: it predicts."""
+@pytest.mark.parametrize("other", [False, True])
+def test_a_config_may_name_a_head_without_its_weights(kind, objective, other, tmp_path):
+    """What is tied to the embeddings is there: it predicts. Weights for another end do not."""
     family = FAMILIES[kind.removesuffix("Model").lower()]
     getattr(transformers, kind)(family.config).save_pretrained(tmp_path)
+    if other:
+        weights = load_file(tmp_path / "model.safetensors")
+        weights["classifier.weight"] = torch.ones(2, WIDTH)
+        save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
     edit(tmp_path / "config.json", architectures=[family.trained.__name__])
     families.save_tokenizer(tmp_path, family.tokens)
     subject = subjects.load(tmp_path)
     assert objective_of(subject) == objective
     if objective:
         assert CheckpointPredictor(tmp_path, subject).model
+
+
+def test_weights_may_have_the_names_of_older_versions(tmp_path):
+    """As BERT is published; transformers renames them."""
+    folder = families.save(FAMILIES["bert"], tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    older = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    for name, old in older.items():
+        weights = {key.replace(name, old): weight for key, weight in weights.items()}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    assert objective_of(subjects.load(folder)) == "mlm"
 
 
 @pytest.mark.parametrize("name", ["bert-generation", "glmasr"])
