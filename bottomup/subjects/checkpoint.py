@@ -56,6 +56,7 @@ SAMPLE = "The 1234 cats don't sit; w5 w10,\u00c9lan na\u00efve  x1y2 \u732b\n"
 NO_CHARACTER = "\U0010fffd"  # of private use
 # The largest distance of states that differ only by rounding, as a share of their norm.
 ROUNDING = 1e-5
+LONG = 128  # the most tokens of the sentence beside which another one is read at opening
 # A state depends on another token if the norm of its gradient with respect to that token exceeds
 # this share of the norm with respect to its own token.
 SEEN = 1e-9
@@ -234,13 +235,15 @@ class Checkpoint(Subject):
     @cached_property
     def max_length(self) -> int | None:
         """The most tokens that it reads at once: the positions in its smallest table of positions,
-        whatever the table is called; without such a table, what its config says."""
+        whatever the table is called; without such a table, what its config says. No more than
+        are read in one way (see `_read_in_one_way`)."""
         with one_pass(), _Positions() as positions:
             for token in self.ordinary[:2]:  # one may be padding, which has no position
                 self._top([token] * 3)
         limits = (getattr(self.shape, name, None) for name in LIMITS)
         limits = (limit for limit in limits if isinstance(limit, int) and limit > 0)
-        return min(positions.limits, default=next(limits, None))
+        most = min(positions.limits, default=next(limits, None))
+        return min(filter(None, [most, *_read_in_one_way(self.shape)]), default=None)
 
     @property
     def padding(self) -> int:
@@ -469,6 +472,17 @@ class _Positions(TorchDispatchMode):
         return function(*arguments, **(keywords or {}))
 
 
+def _read_in_one_way(config: PreTrainedConfig) -> Iterator[int]:
+    """The most tokens that a family reads before it reads all of a batch in another way. States
+    would depend on the longest sentence so far."""
+    rope = getattr(config, "rope_parameters", None) or {}
+    for part in (rope, *rope.values()):  # those of each kind of layer, in some families
+        if isinstance(part, dict) and part.get("rope_type") == "longrope":
+            yield part["original_max_position_embeddings"]
+    if getattr(config, "attention_type", None) == "block_sparse":  # BigBird
+        yield (5 + 2 * config.num_random_blocks) * config.block_size
+
+
 def load(folder: Path) -> Checkpoint:
     """The checkpoint in a folder; UserError if it cannot be opened, or no job could read it."""
     return _readable(trained(folder), folder)
@@ -489,7 +503,8 @@ def _readable(model: PreTrainedModel, folder: Path) -> Checkpoint:
     if missing:
         raise UserError(
             f"{model.config.model_type} in {folder} cannot be looked at: {missing}; allowed: a "
-            "family that reads token ids alone and hands out its states after each layer"
+            "family that reads the ids of its tokenizer alone and hands out its states after each "
+            "layer"
         )
     return subject
 
@@ -499,10 +514,17 @@ def _missing(subject: Checkpoint) -> str | None:
     reads = getattr(subject.encoder, "main_input_name", "input_ids")
     if reads != "input_ids":
         return f"it reads {reads}, not text"
-    if not subject.tokenizer.encode("a").ids:
-        return "its tokenizer makes no token of a word"
-    ids = torch.tensor([subject.ordinary[:4], subject.ordinary[3::-1]])
-    states = subject.hidden_states(ids, lengths=torch.tensor([4, 2]))
+    if getattr(subject.shape, "moe_eval_capacity_token_fraction", 1.0) < 1.0:  # of NLLB-MoE
+        return "its experts have no room for all tokens of a batch, so states depend on the batch"
+    spelled = subject.tokenizer.decode(subject.ordinary, skip_special_tokens=False)
+    made, known = subject.tokenizer.encode(spelled).ids, subject.vocab_size
+    if not made:
+        return f"its tokenizer makes no token of {spelled!r}, which it spells itself"
+    if known is not None and max(made) >= known:
+        return f"its tokenizer makes id {max(made)} of a text, but the model knows 0 to {known - 1}"
+    length = min(subject.max_length or LONG, LONG)
+    ids = torch.tensor([subject.ordinary[:4], subject.ordinary[3::-1]])[:, torch.arange(length) % 4]
+    states = subject.hidden_states(ids, lengths=torch.tensor([length, 2]))
     if len(states) != subject.layers + 1:
         return (
             f"transformers hands out {len(states)} states, but config.json says {subject.layers} "
@@ -511,15 +533,15 @@ def _missing(subject: Checkpoint) -> str | None:
     shapes = {tuple(layer.shape) for layer in states} - {(*ids.shape, subject.d_model)}
     if shapes:
         return (
-            f"a state of two sentences of four tokens is of shape {min(shapes)}, but config.json "
-            f"says width {subject.d_model}"
+            f"a state of two sentences of {length} tokens is of shape {min(shapes)}, but "
+            f"config.json says width {subject.d_model}"
         )
     if not all(layer[0].isfinite().all() for layer in states):
         return "its states are not finite numbers"
     alone = subject.hidden_states(ids[1:, :2], lengths=torch.tensor([2]))
     for beside, layer in zip(states, alone, strict=True):
         if not _same(beside[1, :2], layer[0], 10 * ROUNDING):
-            return "its states of a sentence change with the padding beside it"
+            return "its states of a sentence change with what is read beside it"
     if not any(subject.sees):
         return "none of its tokens sees another, as where a family attends on a GPU alone"
     # Computed here, once, and cached.

@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
+from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from bottomup import subjects
@@ -299,3 +300,22 @@ def test_a_text_is_cut_each_time_in_the_same_way(tmp_path, kind):
     assert all(subject.tokenizer.encode("abcdab").ids == [6, 4] for _ in range(20))
     subject.save_tokenizer(folder)
     assert json.loads((folder / "tokenizer.json").read_text())["model"]["dropout"] is None
+
+
+def test_a_tokenizer_of_another_script(tmp_path):
+    """It has no letter of ours, and no token for the unknown."""
+    folder = families.save(FAMILIES["llama"], tmp_path)
+    Tokenizer(BPE(dict(zip("აბგდევზ", range(7), strict=True)), [])).save(
+        str(folder / "tokenizer.json")
+    )
+    assert subjects.load(folder).tokenizer.encode("გა").ids == [2, 0]
+
+
+def test_a_tokenizer_that_adds_what_the_model_does_not_know(tmp_path):
+    """Every sentence would have it."""
+    folder = families.save(FAMILIES["llama"], tmp_path)
+    made = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    made.add_special_tokens(["<s>"])
+    made.post_processor = TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 20)])
+    made.save(str(folder / "tokenizer.json"))
+    refused(folder, r"llama in .* its tokenizer makes id 20 of a text, but the model knows 0 to 19")

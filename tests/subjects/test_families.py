@@ -127,7 +127,7 @@ def test_without_its_mask_registered_gpt2_would_see_what_comes_later(tmp_path, m
     folder = families.save(FAMILIES["gpt2"], tmp_path)
     assert subjects.load(folder).causal
     monkeypatch.delitem(AttentionMaskInterface._global_mapping, attending.NAME)
-    with pytest.raises(UserError, match=r"gpt2 in .* change with the padding beside it"):
+    with pytest.raises(UserError, match=r"gpt2 in .* change with what is read beside it"):
         subjects.load(folder)
 
 
