@@ -58,7 +58,7 @@ def test_an_address_without_a_secret_is_right(address):
 
 def test_what_is_no_address_says_what_is():
     [line] = problems(Site, {"repository": "https://[x", "sentences": 1})
-    assert 'found "https://[x"; allowed: text, a web address without / at its end' in line
+    assert 'found "https://[x"; allowed: text, a web address without [ ] or a last /' in line
 
 
 def test_what_other_programs_say_is_told_without_secrets():

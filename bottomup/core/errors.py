@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 # _ADDRESS: a web address after its protocol, if it has one; " ends it where no @, ? or # needs what
 # follows. _USER: user:password before the @ of a host.
-_ADDRESS = re.compile(r"(?<=//|:/)(?!/)(\S*@)?[^\s\"?#]*([?#]\S*)?")
+_ADDRESS = re.compile(r"(?<=//|:/)(?!/)(\S{0,500}@)?[^\s\"?#]*([?#]\S*)?")
 _USER = re.compile(r"(?<![\w/.*-])[\w.+-]+:[^\s@/]+@(?=[\w-]+[.\w-]*)")
 _CLOSING = "'\");,"  # after an address in a sentence
 

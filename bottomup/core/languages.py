@@ -13,9 +13,9 @@ def canonical(language: str) -> str:
     for en_UK."""
     from langcodes import Language, standardize_tag  # late: it takes a tenth of a second
 
-    code, region = language.partition("_")[0], Language.get(language).territory
+    code, _, region = language.partition("_")
     known = Language.get(standardize_tag(code, macro=True)).language or code
-    return "_".join([known, region] if region else [known])
+    return f"{known}_{Language.get(language).territory}" if region else known
 
 
 def short(language: str) -> str:

@@ -34,7 +34,7 @@ FORMS = {
     r"^\w[\w.-]*(/\w[\w.-]*)?$": "a name on the hub, such as bert-base-cased or owner/name",
     r"^[0-9a-f]{40}$": "a commit, 40 hexadecimal digits",
     r"^[0-9a-fA-F]{64}$": "a checksum, 64 hexadecimal digits",
-    r"^https?://[^\s\[\]]+[^/\s\[\]]$": "a web address without / at its end, such as "
+    r"^https?://[^\s\[\]]+[^/\s\[\]]$": "a web address without [ ] or a last /, such as "
     "https://host/name",
     r"^\d+(\.\d+)+$": "a version, such as 7.4.7.2",
     r"^[a-z]+://[!-Z^-~]*\{language\}[!-Z^-~]*$": "a web address with {language} in it",

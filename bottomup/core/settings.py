@@ -50,7 +50,9 @@ def valid_path(path: Path) -> Path:
     if re.search("[{}<>]", str(path)):
         raise ValueError("allowed: a name without { } < >, which Snakemake fills in; rename it")
     here = Path(os.path.relpath(path))
-    return here if ".." not in here.parts and here.samefile(path) else path
+    # By text, link/.. is another folder than for the system.
+    inside = ".." not in here.parts and here.exists() and here.samefile(path)
+    return here if inside else path
 
 
 def readable(folder: Path) -> Path:
@@ -66,8 +68,8 @@ def without_secrets(address: object) -> object:
     if isinstance(address, str) and not re.fullmatch(right, address):
         raise PydanticCustomError(
             "secret",
-            "found an address with user, password, ? or #; allowed: one without, since it is "
-            "written into logs; put a password into ~/.netrc",
+            "found an address with user, password, ?, #, or both : and @; allowed: one without, "
+            "since it is written into logs; put a password into ~/.netrc",
         )
     return address
 

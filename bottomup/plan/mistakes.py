@@ -6,11 +6,13 @@ import math
 import operator
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bottomup.core import names, settings
 from bottomup.core.kinds import GATED, TRUNKS
+from bottomup.core.languages import short
 from bottomup.core.names import TWIN, whole
 from bottomup.core.schema import nearest, problems, validated
 from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
@@ -501,9 +503,14 @@ def _asked_in_vain(config: dict) -> Iterator[str]:
 
 
 def _source_language(config: dict) -> list[str]:
-    """The language of the corpus, without its region, in a list; empty if the config names none."""
-    first = list_of(section(config, "corpus"), "languages")[:1]
-    return [base(language) for language in first if isinstance(language, str)]
+    """The language of the corpus, without its region, in a list; empty if the config names none
+    that is right."""
+    [first] = list_of(section(config, "corpus"), "languages")[:1] or [None]
+    if not isinstance(first, str):
+        return []
+    with suppress(ValueError):
+        return [base(short(first))]
+    return []
 
 
 def _trained(config: dict) -> list[str]:

@@ -84,7 +84,12 @@ def _other_params(job: Job) -> dict[str, str]:
     """A digest for each param besides the slice, without those that follow from files, which count
     anyway, or from resources, which say how a job runs."""
     names = (name for name, value in job.rule.params.items() if not _follows(value))
-    return {name: _digest_of([job.params[name]]) for name in names if name != "settings"}
+    values = {name: job.params[name] for name in names if name != "settings"}
+    return {
+        # A set has no order that a second process would have.
+        name: _digest_of(sorted(map(str, value)) if isinstance(value, set) else [value])
+        for name, value in values.items()
+    }
 
 
 _follows = Rule._is_deriving_function

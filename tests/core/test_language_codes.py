@@ -26,6 +26,9 @@ def test_what_means_something_here_has_no_other_code():
         ("hsb", "hsb"),
         ("sq_XK", "sq_XK"),
         ("en_UK", "en_GB"),
+        # Whose usual region is no part of the code.
+        ("cnr", "sr"),
+        ("prs", "fa"),
     ],
 )
 def test_the_shortest_code(code, known):

@@ -1363,6 +1363,9 @@ def test_a_folder_in_the_repository_has_one_spelling(tmp_path, monkeypatch):
     (tmp_path / "ck").mkdir()
     above = tmp_path / "work/link/../ck"
     assert Checkpoint(folder=above).folder == above
+    (tmp_path / "only").mkdir()
+    only = tmp_path / "work/link/../only"
+    assert Checkpoint(folder=only).folder == only
 
 
 def test_token_dropout_is_compared_with_nothing():

@@ -12,7 +12,7 @@ from snakemake.iocontainers import InputFiles, OutputFiles
 
 from bottomup.plan import contents, records
 from bottomup.core.differences import differences
-from bottomup.plan.records import _changed, digests, slice_of
+from bottomup.plan.records import _changed, _digest_of, digests, slice_of
 from bottomup.plan.slices import Slice
 from tests.plan.checkouts import RESULTS
 from tests.plan.test_stale import NEIGHBOURS
@@ -85,6 +85,8 @@ def test_what_is_recorded_of_a_job_has_its_outputs_and_other_params():
     assert first == recorded(here, batches="9")  # how it runs
     assert first != recorded(there) and first != recorded(here, more=2)
     assert first != recorded(here, another=1)
+    # The order of a set differs from process to process.
+    assert json.loads(recorded(here, more={"b", "a"}))["params"]["more"] == _digest_of(["a", "b"])
     both = (json.loads(first), json.loads(recorded(there, more=2)))
     assert differences(*both) == ["outputs: which dev, test, or their order", "params: which more"]
 

@@ -60,6 +60,10 @@ def test_cores_that_are_given_are_not_all(folder, given):
     assert start.snakemake_arguments(["gpu", *given])[0] == "--configfile"
 
 
+def test_jobs_without_a_limit_are_no_number_of_cores(folder):
+    assert start.snakemake_arguments(["gpu", "-j", "unlimited"])[:2] == ["--cores", "all"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

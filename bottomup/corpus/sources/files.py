@@ -7,6 +7,7 @@ documents are not known, every line is its own document, so that splits are by s
 
 import re
 import unicodedata
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -20,10 +21,13 @@ from bottomup.corpus.sources import SourceOptions
 MAX_LINE_BYTES = 2**24
 HEAD = 200  # characters of the first line that is not blank, which tell what a file is
 POINTER = re.compile(r"^version https://\S+/spec/v\d+$|/annex/objects/")
-# The last: a line that is a tag; a sentence may begin with one, as <b>Note</b>.
+# The last: a line that is a tag with attributes.
 MARKUP = re.compile(
-    r"\s*(<!doctype\b|<html\b|<\?xml\b|<!--|\{\\rtf|%PDF-|%!PS|<[a-z][^<>]*>\s*$)", re.IGNORECASE
+    r"\s*(<!doctype\b|<html\b|<\?xml\b|<!--|\{\\rtf|%PDF-|%!PS|<[a-z][^<>]*=[^<>]*>\s*$)",
+    re.IGNORECASE,
 )
+# A line from tag to tag. Text may begin with one, as <Enter>, but hardly with two.
+TAGS = re.compile(r"\s*<[a-z/][^<>]*>(.*<[^<>]*>)?\s*", re.IGNORECASE)
 JSON = re.compile(r'\s*[{\[]\s*("[^"]*"\s*:.*)?$')
 
 
@@ -148,12 +152,13 @@ def not_text(lines: list[str]) -> str | None:
     Single control characters further on are left to the cleaning, also CR while lines end in LF.
     """
     first = _first(lines)
-    if sum(line.count("\r") for line in lines) >= len(lines):
+    if sum(line.strip("\r").count("\r") for line in lines) > len(lines):
         return "of lines that end in CR alone; convert it, for example with tr '\\r' '\\n'"
     if any(unicodedata.category(c) == "Cc" and not c.isspace() for c in first[:HEAD]):
         return "data with control characters, not text; unpack or convert it"
     if POINTER.search(first[:HEAD]):
         return "a pointer to a file that is kept elsewhere; get the file (git lfs pull, annex get)"
-    if MARKUP.match(first):
+    two = [*islice(filter(str.strip, lines), 2)]
+    if MARKUP.match(first) or (len(two) == 2 and all(map(TAGS.fullmatch, two))):
         return "a page or document with markup, not plain text; get the file itself"
     return None

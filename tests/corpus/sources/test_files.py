@@ -141,7 +141,7 @@ def test_input_files_are_those_given(write):
     ("content", "found"),
     [
         (b"one\rtwo\rthree", "CR alone"),
-        (b"\none\rtwo\rthree\n", "CR alone"),
+        (b"\none\rtwo\rthree\rfour\n", "CR alone"),
         (b"PK\x03\x04a zip\n", "control characters"),
         (b"\x7fELF of text\n", "control characters"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n", "pointer"),
@@ -173,7 +173,10 @@ def test_json_is_no_sentence(tmp_path, text, name):
         fetch(Options(languages=languages, **{name: tmp_path / "text"}), tmp_path)
 
 
-@pytest.mark.parametrize("text", ["<b>No</b> one", "{a} or [b]", '"a": b', "<unk> is <unk>", " "])
+@pytest.mark.parametrize(
+    "text",
+    ["<b>No</b> one", "{a} or [b]", '"a": b', "<unk> is <unk>", " ", "<Enter>", "<s>", "<b>No</b>"],
+)
 def test_text_that_begins_with_a_sign_is_text(tmp_path, text):
     (tmp_path / "text").write_text(f"{text}\nb\n")
     found = fetch(Options(languages=("en",), source=tmp_path / "text"), tmp_path)
@@ -182,5 +185,5 @@ def test_text_that_begins_with_a_sign_is_text(tmp_path, text):
 
 def test_single_control_characters_and_returns_in_a_text_are_left_to_the_cleaning(tmp_path):
     path = tmp_path / "text"
-    path.write_bytes(b"a\rb <b>\r\n\x01c\nversion 1")
-    assert lines(path) == ["a\rb <b>", "\x01c", "version 1"]
+    path.write_bytes(b"\ra\rb <b>\r\n\x01c\rd\nversion 1")
+    assert lines(path) == ["\ra\rb <b>", "\x01c\rd", "version 1"]
