@@ -994,7 +994,7 @@ def test_text_that_looks_like_null_is_the_text_that_it_is(text, monkeypatch):
         *("annotation.pipeline", "annotation.depccg_model", "corpus.splits.packed_words"),
         *("corpus.sources.files.documents", "training.batch_tokens"),
         *("measures.minimal_pairs.folder", "site.repository"),
-    }
+    } - ({"site.repository"} if "#" in text else set())  # what could be a secret is not quoted
 
 
 def test_a_file_with_a_number_as_its_name_is_text():

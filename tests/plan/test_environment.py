@@ -93,7 +93,8 @@ def test_the_library_asks_for_what_it_imports():
     installed = (distributions[root][0] for root in roots - optional - {"bottomup"})
     imported = {name.lower().replace("_", "-") for name in installed}
     library, _ = asked()
-    of_workflow = {"snakemake", "snakemake-interface-logger-plugins"}
+    interfaces = {f"snakemake-interface-{of}-plugins" for of in ("executor", "logger")}
+    of_workflow = {"snakemake"} | interfaces
     assert imported - library == of_workflow | {"pydantic-core"}  # of pydantic
     assert library - imported == {"sentencepiece"}  # of tokenizers in transformers
 

@@ -59,8 +59,8 @@ def test_settings_that_do_not_fit_are_one_line(run):
 def test_a_log_begins_with_program_settings_and_arguments(run, caplog):
     with caplog.at_level("INFO"):
         run("--settings", json.dumps(SETTINGS), "--gpus", "0", model=Settings)
-    *_, program, settings, gpus = caplog.messages
-    assert program == "program: program" and gpus == "gpus: 0"
+    *_, program, settings, gpus, done = caplog.messages
+    assert (program, gpus, done) == ("program: program", "gpus: 0", "done")
     assert json.loads(settings.removeprefix("settings: ")) | {"code": "abc"} == SETTINGS
 
 
