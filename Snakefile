@@ -175,9 +175,19 @@ rule latex:
     localrule: True
 
 
-if workflow.is_main_process:
+# Snakemake checks a workflow once all rules are there, also those below, or of a file that includes
+# this one. It has no hook there.
+CHECK = workflow.check
+
+
+def check() -> None:
+    CHECK()
     with in_one_line("the study cannot start:\n"):
         start.require_known(TYPED.targets, [*workflow.rules])
+
+
+if workflow.is_main_process:
+    workflow.check = check
 
 
 onsuccess:

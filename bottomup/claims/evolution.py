@@ -123,6 +123,8 @@ def parts_of_speech(
     groups = by_group(tables, name, objective, "pos")
     for tag in (*tags, *others):  # raises where one is missing
         rows(tables, name, objective=objective, grouping="pos", group=tag)
+        if tag not in groups:
+            raise NotEnoughError("a model of two layers or more")
     return mean(times([groups[tag] for tag in tags], [groups[tag] for tag in others]))
 
 

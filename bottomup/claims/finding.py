@@ -264,7 +264,7 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
     finding = Finding(
         claim, replicates, before, matched, condition, blocks_of(runs.tables), replicates.seeds
     )
-    if len(replicates.seeds) == 1 < len(runs.of_seed) and not claim.across_seeds:
+    if len(replicates.seeds) < len(runs.of_seed) and not claim.across_seeds:
         finding = replace(finding, asked=_asked(finding, runs))
     return finding
 

@@ -115,8 +115,8 @@ def _corrected(
     looks."""
     sure: dict[str, Sure] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        names = [claim.name for claim in claims if claim.paper == paper and claim.name in decided]
-        sure |= corrected({name: decided[name].p for name in names}, looks)
+        of_paper = [name.name for name in claims if name.paper == paper and name.name in decided]
+        sure |= corrected({name: decided[name].p for name in of_paper}, looks)
     return sure
 
 
@@ -190,6 +190,8 @@ def _marks(finding: Finding, decisions: Decided, sure: Sure) -> dict:
         marks.append("one pair of runs")
     elif finding.parts.n_runs == 1:
         marks.append(f"one run of {len(finding.asked)}" if finding.unrepeated else "one run")
+    elif finding.parts.n_runs < len(finding.asked):
+        marks.append(f"{finding.parts.n_runs} runs of {len(finding.asked)}")
     if sure.holds and sure.smaller:
         marks.append("smaller than published")
     if finding.claim.of_training and not finding.added:

@@ -76,14 +76,16 @@ class Table:
 
     def _missing(self, equal: Mapping) -> NotMeasuredError:
         """The error for rows that are not there, or that rest on too few cases."""
-        wanted = ", ".join(f"{column} {value}" for column, value in equal.items()) or "any row"
+        wanted = ", ".join(f"{column} {value}" for column, value in equal.items())
         few = self.few[(self.few[[*equal]] == pd.Series(equal)).all(axis="columns")]
         if few.empty:
-            return NotMeasuredError(f"{wanted} in the table {self.name}")
-        also = f" and {self.enlarge}" if self.enlarge else ""
+            return NotMeasuredError(f"{wanted or 'any row'} in the table {self.name}")
+        keys = f"corpus.splits.{self.split}_words"
+        if self.enlarge:
+            keys += f", and see {self.enlarge}"
         return NotEnoughError(
-            f"{few['n_needed'].min():,.0f} cases of {wanted} in the table {self.name}, here "
-            f"{cases(few).max():,.0f}: raise corpus.splits.{self.split}_words{also}"
+            f"{few['n_needed'].min():,.0f} cases{' of ' if wanted else ''}{wanted} in the table "
+            f"{self.name}, here {cases(few).max():,.0f}: raise {keys}"
         )
 
     def filtered(self, kept: pd.Series) -> "Table":

@@ -45,9 +45,11 @@ from bottomup.views.values import mean_and_deviation
 
 RATED = "rated"
 TRANSLATION, REPLACED, DROPPED, REORDERED = "translation", "replaced", "dropped", "reordered"
-# Digits of 1 - F that count. Later ones differ by rounding alone (for example if words are
-# reordered for a model without positions), and ranks must not depend on that.
+# Digits of 1 - F that count, in units of what unrelated sentences have. Later ones differ by
+# rounding alone (for example if words are reordered for a model without positions), and ranks must
+# not depend on that.
 DIGITS = 10
+UNRELATED = 50  # pairs of sentences, one after the other in the text
 LIKE = 5  # most ranks, by frequency, between a word and its replacement
 
 
@@ -191,8 +193,7 @@ def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
 
 
 def short_of_1(a: np.ndarray, b: np.ndarray) -> float:
-    """1 less BERTScore's F of two sentences, to `DIGITS`, from rows as from `_unit`, `[n_a, d]` and
-    `[n_b, d]`.
+    """1 less BERTScore's F of two sentences, from rows as from `_unit`, `[n_a, d]` and `[n_b, d]`.
 
     For each sentence, the best cosine of each of its tokens, mean over tokens; F is the harmonic
     mean of the two. It is 0 if one of them is not positive, or a sentence has no tokens. All of it
@@ -207,8 +208,13 @@ def short_of_1(a: np.ndarray, b: np.ndarray) -> float:
     recall, precision = apart.min(axis=1).mean(), apart.min(axis=0).mean()
     if max(recall, precision) >= 1:
         return 1.0
-    short = (recall + precision - 2 * recall * precision) / (2 - recall - precision)
-    return float(f"{short:.{DIGITS - 1}e}")
+    return float((recall + precision - 2 * recall * precision) / (2 - recall - precision))
+
+
+def _all_short(a: Sequence[np.ndarray], b: Sequence[np.ndarray], mean: np.ndarray) -> np.ndarray:
+    """1 less F of each of these pairs of sentences, less a mean."""
+    pairs = zip(a, b, strict=True)
+    return np.array([short_of_1(_unit(x - mean), _unit(y - mean)) for x, y in pairs])
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> float:
@@ -257,12 +263,9 @@ def bertscore(
         for layer, (a, b) in enumerate(zip(of_first, of_others, strict=True)):
             mean, _ = mean_and_deviation(np.concatenate(a))
             for centered in (False, True):
-                fs = -np.array(
-                    [
-                        short_of_1(_unit(x - mean * centered), _unit(y - mean * centered))
-                        for x, y in zip(a, b, strict=True)
-                    ]
-                )
+                off, some = mean * centered, a[:UNRELATED]
+                unrelated = np.median(_all_short(some, [*some[1:], some[0]], off))
+                fs = -(_all_short(a, b, off) / (unrelated or 1.0)).round(DIGITS)
                 value, *without = (spearman(fs[some], scores[some]) for some in held)
                 yield {
                     **{"pairs": kind, "layer": layer, "centered": centered},

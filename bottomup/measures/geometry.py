@@ -213,6 +213,8 @@ def _seen_before(points: np.ndarray) -> np.ndarray:
     """Whether an earlier one of the points `[n, d]` is the same, each neuron by its own noise; see
     `SAME`: `[n]`."""
     rounding = np.finfo(np.result_type(points, np.float16)).eps
+    if points.dtype != np.float16:  # computed in it, with more than one rounding
+        rounding *= 32
     rows = points.astype(np.float64)
     mean, deviation = mean_and_deviation(rows)
     size = np.hypot(mean, deviation)

@@ -573,7 +573,10 @@ def _defined(measure: Callable[..., float], *of: Any) -> float:
 
 def _row(measure: str, value: float, n: int, needed: int, without: np.ndarray) -> dict:
     if n >= needed and np.isnan(value):
-        log.warning(f"no {measure} of {n} occurrences: a view, or one of its rows, does not vary")
+        log.warning(
+            f"no {measure} of {n} occurrences: a view or one of its rows does not vary, or all "
+            "are equally alike"
+        )
     estimate = jackknife.estimate("value", value, without, RANGES[measure])
     return {"measure": measure, **estimate, "n_occurrences": n, "n_needed": needed}
 

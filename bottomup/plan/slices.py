@@ -247,14 +247,15 @@ class Slices:
             if not self.subjects.same_training(name):
                 budget = study.objective_training(name).max_tokens
                 tokens[name] = study.tokens_read(name, budget)
-        halves = [
-            tokens[names.whole(of)] * len(self.subjects.seeds(of)) for of in self.subjects.halves
-        ]
+        halves = 0
+        for of in self.subjects.halves:
+            budget = study.objective_training(names.whole(of)).max_tokens
+            halves += study.tokens_read(names.whole(of), budget) * len(self.subjects.seeds(of))
         values = {
             "planned": self._looks()["planned"],
             "seeds": {name: len(self.subjects.seeds(name)) for name in objectives},
             "tokens": tokens,
-            "halves": sum(halves),
+            "halves": halves,
             "initial": self._initial(),
             "pruned": self.study.pruning.n_seeds,
         }

@@ -60,7 +60,8 @@ def require_none_at_work(study: Path, given: Namespace) -> None:
             f"{report} is a link to {report.readlink()}, which would be written over; delete the "
             "link"
         )
-    if given.report and not given.targets and not (page := study / "index.html").exists():
+    alone = given.report and not given.report_after_run and not given.targets
+    if alone and not (page := study / "index.html").exists():
         raise UserError(
             f"--report: found no {page}; allowed: a study that was run; run the same command "
             "without --report first"
@@ -76,7 +77,7 @@ def require_known(targets: Sequence[str], rules: Sequence["Rule"]) -> None:
     for target in targets:
         if target in names or any(rule.is_producer(os.path.normpath(target)) for rule in rules):
             continue
-        if target.endswith(SUFFIXES):
+        if target.endswith(SUFFIXES) and not target.startswith("results/"):
             raise UserError(
                 f"found {target} among what is to be made; allowed: config files first, before all "
                 f"options: ./study STUDY {target}"
@@ -216,10 +217,12 @@ def _require_what_they_change(files: Sequence[Path | str]) -> None:
     for n, file in enumerate(map(Path, files)):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             under = line.removeprefix(OVER).strip()
-            if line.startswith(OVER) and under not in (Path(below).stem for below in files[:n]):
+            before = {DEFAULT, *(Path(one).stem for one in files[:n])}
+            if line.startswith(OVER) and under not in before:
+                name = file.stem if file.parent == STUDIES else file
                 raise UserError(
-                    f"found {file.stem} alone, which is nothing without {under}; allowed: "
-                    f"./study {under} {file.stem}"
+                    f"found {name} without {under} before it, which it changes; allowed: "
+                    f"./study {under} {name}"
                 )
 
 

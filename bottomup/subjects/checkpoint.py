@@ -4,9 +4,10 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import cached_property
+from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
 
@@ -256,7 +257,8 @@ class Checkpoint(Subject):
         others = self._around | named
         if isinstance(self.tokenizer, tokenizers.Tokenizer):
             # Not each names the unknown; a normalizer may drop what its model does not know.
-            others |= {token.id for token in self.tokenizer.model.tokenize(NO_CHARACTER)}
+            with suppress(Exception):  # it has none
+                others |= {token.id for token in self.tokenizer.model.tokenize(NO_CHARACTER)}
         # An ordinary word that serves as padding may stand in a sentence; <pad> and [PAD] may not.
         sign = re.fullmatch(r"[^\w\s].*\w.*[^\w\s]", self.pretrained.pad_token or "")
         return sign is not None and self.padding not in others
@@ -270,7 +272,10 @@ class Checkpoint(Subject):
         for starts and ends of texts."""
         names = ("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
         named = {getattr(self.pretrained, name) for name in names} - {None}
-        one = self.tokenizer.encode("a")
+        try:
+            one = self.tokenizer.encode("a")
+        except Exception:  # neither this letter nor a token for the unknown
+            one = self.tokenizer.encode("")
         pairs = zip(one.ids, one.special_tokens_mask, strict=True)
         return named | {i for i, added in pairs if added}
 
@@ -516,7 +521,8 @@ def _missing(subject: Checkpoint) -> str | None:
         return f"it reads {reads}, not text"
     if getattr(subject.shape, "moe_eval_capacity_token_fraction", 1.0) < 1.0:  # of NLLB-MoE
         return "its experts have no room for all tokens of a batch, so states depend on the batch"
-    spelled = subject.tokenizer.decode(subject.ordinary, skip_special_tokens=False)
+    ids_of_text = {*subject.pretrained.get_vocab().values()} - {*subject.special, subject.padding}
+    spelled = subject.tokenizer.decode(nsmallest(4, ids_of_text), skip_special_tokens=False)
     made, known = subject.tokenizer.encode(spelled).ids, subject.vocab_size
     if not made:
         return f"its tokenizer makes no token of {spelled!r}, which it spells itself"
@@ -674,7 +680,10 @@ def _is_whole(
     own = {
         name: tuple(weight.shape)
         for name, weight in whole.named_parameters()
-        if name not in whole.all_tied_weights_keys and not f".{name}".endswith(known)
+        if name not in whole.all_tied_weights_keys
+        and not f".{name}".endswith(known)
+        # What tells whether two sentences belong together predicts no tokens.
+        and weight.shape[:1] != (2,)
     }
     lacking = Counter(shape for name, shape in own.items() if name not in left)
     return lacking <= Counter(shapes[name] for name in left if name in shapes and name not in own)

@@ -14,7 +14,7 @@ LARGEST = 2**24  # bytes of a config, which is read whole
 def model_type(folder: Path) -> str | None:
     """The kind of model in a folder; UserError if there is none, or an adapter changes it."""
     if (folder / ADAPTER).exists():
-        base = read_json(folder / ADAPTER).get("base_model_name_or_path")
+        base = read_json(folder / ADAPTER).get("base_model_name_or_path") or "that it does not name"
         raise UserError(
             f"{folder} holds an adapter for the model {base}; expected a whole model alone: load "
             "both where they were made, merge_and_unload() the adapter, and save_pretrained it to "

@@ -12,7 +12,12 @@ from bottomup.tables import Table
 from bottomup.views.seen import Seen
 
 TABLE = Table(
-    "run", seconds=20, over_layers=True, judged=True, category="5 What a layer represents"
+    "run",
+    enlarge="occurrences.n",
+    seconds=20,
+    over_layers=True,
+    judged=True,
+    category="5 What a layer represents",
 )
 
 

@@ -12,6 +12,7 @@ from bottomup.views.seen import Seen
 
 TABLE = Table(
     "run",
+    enlarge="occurrences.n",
     parts=with_first_steps,
     seconds=15,
     over_layers=True,

@@ -12,6 +12,7 @@ from bottomup.views.seen import Seen
 
 TABLE = Table(
     "run",
+    enlarge="occurrences.n",
     section="pwcca",
     null=True,
     seconds=10,

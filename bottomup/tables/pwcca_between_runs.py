@@ -15,6 +15,7 @@ from bottomup.views.seen import Seen
 
 TABLE = Table(
     "pair",
+    enlarge="occurrences.n",
     parts=lambda subjects: list(subjects.pairs_of_runs()),
     section="pwcca",
     null=True,

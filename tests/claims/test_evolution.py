@@ -262,6 +262,12 @@ def test_one_layer_has_neither_bottom_nor_top(part, n):
         part(list(range(n)))
 
 
+def test_of_one_layer_no_claim_on_change_is_measured(as_published):
+    change = as_published["change"]
+    rows = judged({"change": change[change["layer_a"] == 0]})
+    assert set(rows["verdict"]) == {"not measured"}
+
+
 def test_one_step_cannot_be_even_at_the_top(as_published):
     """Two layers have one step, of which half is less than the whole in any model."""
     frame = as_published["change"]

@@ -9,7 +9,7 @@ import pytest
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.finding import Replicates, Runs, find, find_all, priors
 from bottomup.claims.inference import NO_PRIOR, Prior
-from tests.claims.made_up import INITIAL, claim, named, of_runs, of_seeds, tables
+from tests.claims.made_up import INITIAL, claim, judged, named, of_runs, of_seeds, tables
 
 PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]
 
@@ -255,6 +255,12 @@ def test_a_run_without_numbers_is_no_run():
         found_of(claim(of("mt")), nothing)
 
 
+def test_runs_without_numbers_are_marked():
+    table = of_seeds(mt=[3.0, -math.inf, 3.2], untrained=[1.0, 1.1, 1.0])
+    row = judged({"change": table}, [claim(of("mt"))]).iloc[0]
+    assert (row["runs"], row["provisional"]) == (2, "2 runs of 3")
+
+
 def test_a_claim_without_its_table_is_missing():
     with pytest.raises(NotMeasuredError):
         find(claim(of("mt")), Runs.of({}), Runs.of({}))
@@ -276,7 +282,7 @@ def where_large(*objectives):
     ("values", "asked", "chosen"),
     [
         ({"mt": [1, 3, 1]}, [1, 2, 3], True),
-        ({"mt": [1, 3, 3.1]}, [2, 3], False),  # which tell how far runs are apart
+        ({"mt": [1, 3, 3.1]}, [1, 2, 3], False),  # two tell how far runs are apart
         ({"mt": [3]}, [1], False),
         # Other models with other seeds could not show it.
         ({"mt": [3], "lm": [1, 1, 1]}, [1], False),

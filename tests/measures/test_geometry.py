@@ -133,9 +133,12 @@ def test_the_dimension_by_another_formula():
     assert dimension(points) == pytest.approx(slope)
 
 
-@pytest.mark.parametrize(("dtype", "noise"), [(np.float16, 1e-4), (np.float32, 1e-6)])
-def test_a_point_that_is_seen_twice_is_one_point(dtype, noise):
-    points, blocks = normal(500, 3).astype(dtype), np.arange(500) % COUNT
+@pytest.mark.parametrize(
+    ("dtype", "noise", "mean"),
+    [(np.float16, 1e-4, 0), (np.float32, 1e-6, 0), (np.float32, 1e-6, 10), (np.float32, 3e-7, 100)],
+)
+def test_a_point_that_is_seen_twice_is_one_point(dtype, noise, mean):
+    points, blocks = (normal(500, 3) + mean).astype(dtype), np.arange(500) % COUNT
     value, n = intrinsic_dimensions(points, blocks, COUNT)
     again = (points[::2] * (1 + noise * normal(250, 3, seed=1))).astype(dtype)
     assert (again != points[::2]).any()

@@ -1692,9 +1692,12 @@ def test_a_look_more_trains_no_models_of_halves():
 
 def test_a_training_under_two_names_is_one():
     objectives = {"a": MADE, "b": MADE | {"looked_at": "mlm"}, "lm": {}}
-    study = load(changed(objectives=objectives, pruning__penalties={}))
-    tokens = Slices(study).plan_next_look()["tokens"]
-    assert tokens["a"] > 0 == tokens["b"]
+    study = changed(objectives=objectives, pruning__penalties={}, training_halves=["a"])
+    look = Slices(load(study)).plan_next_look()
+    assert look["tokens"]["a"] > 0 == look["tokens"]["b"]
+    # Halves are trained of either.
+    other = Slices(load(study | {"training_halves": ["b"]})).plan_next_look()
+    assert look["halves"] == other["halves"] > 0
 
 
 def test_without_looks_all_seeds_are_one():

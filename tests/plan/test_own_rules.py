@@ -31,6 +31,14 @@ def test_it_keeps_its_command_and_is_made_again_if_its_params_change(checkout, n
         assert (checkout.path / "mine.txt").read_text() == f"two  blanks, {value}"
 
 
+def test_it_may_stand_below_all_others_and_be_asked_for(checkout):
+    snakefile = checkout.path / "Snakefile"
+    snakefile.write_text(snakefile.read_text() + RULE.replace("NAME", "word"))
+    assert "mine" in checkout.snakemake("--dry-run", "mine").stdout
+    done = checkout.snakemake("--dry-run", "min", check=False)
+    assert "did you mean mine?" in done.stderr and done.returncode == 1
+
+
 def test_jobs_are_told_nothing_of_the_launcher_that_started_snakemake(checkout, monkeypatch):
     """They would compute on the first GPU without a lock, or wait for other processes."""
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):

@@ -60,6 +60,11 @@ def test_cores_that_are_given_are_not_all(folder, given):
     assert start.snakemake_arguments(["gpu", *given])[0] == "--configfile"
 
 
+def test_a_report_after_the_run_is_no_report_before_it(folder):
+    given = typed(["--report", "report.html", "--report-after-run", "--cores", "1"])
+    start.require_none_at_work(folder, given)
+
+
 def test_jobs_without_a_limit_are_no_number_of_cores(folder):
     assert start.snakemake_arguments(["gpu", "-j", "unlimited"])[:2] == ["--cores", "all"]
 
@@ -169,7 +174,7 @@ def test_a_config_file_that_is_not_there_is_one_line(folder, files, line):
 
 def test_a_study_over_another_is_refused_alone(folder):
     (folder / "studies/deep.yaml").write_text("# What it is for.\n# over: smoke\n\nstudy: deep\n")
-    line = "found deep alone, which is nothing without smoke; allowed: ./study smoke deep"
+    line = "found deep without smoke before it, which it changes; allowed: ./study smoke deep"
     for files in (["deep"], ["deep", "smoke"], ["gpu", "deep", "mine.yaml"]):
         with pytest.raises(UserError, match=f"^{line}$"):
             start.snakemake_arguments(files)

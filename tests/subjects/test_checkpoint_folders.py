@@ -7,7 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
-from tokenizers.models import BPE
+from tokenizers.models import BPE, WordLevel, WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
@@ -309,6 +311,18 @@ def test_a_tokenizer_of_another_script(tmp_path):
         str(folder / "tokenizer.json")
     )
     assert subjects.load(folder).tokenizer.encode("გა").ids == [2, 0]
+
+
+@pytest.mark.parametrize("model", [WordLevel, WordPiece])
+@pytest.mark.parametrize("first", [0, 8])
+def test_a_tokenizer_of_words_alone(tmp_path, model, first):
+    """It has no letter of ours, no token for the unknown, and none for the model's first ids."""
+    folder = families.save(FAMILIES["llama"], tmp_path)
+    words = dict(zip(["click", "the", "button", "now"], range(first, first + 4), strict=True))
+    made = Tokenizer(model(words, **({"unk_token": "none"} if model is WordLevel else {})))
+    made.pre_tokenizer, made.normalizer = WhitespaceSplit(), BertNormalizer()
+    made.save(str(folder / "tokenizer.json"))
+    assert subjects.load(folder).tokenizer.encode("the button").ids == [first + 1, first + 2]
 
 
 def test_a_tokenizer_that_adds_what_the_model_does_not_know(tmp_path):
