@@ -136,8 +136,8 @@ def snakemake_arguments(given: list[str]) -> list[str]:
     arguments = [*(["--configfile", *files] if files else []), *others]
     known, _ = parsed(arguments)
     unlimited = known.jobs == sys.maxsize  # which is no number of cores
-    given = known.cores or (known.jobs and not unlimited)
-    return arguments if given else ["--cores", "all", *arguments]
+    are_given = known.cores or (known.jobs and not unlimited)
+    return arguments if are_given else ["--cores", "all", *arguments]
 
 
 def config_file(name: str) -> Path:
