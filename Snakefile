@@ -175,19 +175,8 @@ rule latex:
     localrule: True
 
 
-# Snakemake checks a workflow once all rules are there, also those below, or of a file that includes
-# this one. It has no hook there.
-CHECK = workflow.check
-
-
-def check() -> None:
-    CHECK()
-    with in_one_line("the study cannot start:\n"):
-        start.require_known(TYPED.targets, [*workflow.rules])
-
-
 if workflow.is_main_process:
-    workflow.check = check
+    start.require_known_targets(workflow, TYPED.targets)
 
 
 onsuccess:

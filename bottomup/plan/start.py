@@ -28,6 +28,7 @@ from bottomup.plan.reading import typed, understood
 
 if TYPE_CHECKING:
     from snakemake.rules import Rule
+    from snakemake.workflow import Workflow
 
 STUDIES = Path("studies")
 DEFAULT = "default"  # config.yaml alone
@@ -69,6 +70,21 @@ def require_none_at_work(study: Path, given: Namespace) -> None:
     if (given.delete_all_output or given.delete_temp_output) and not given.dryrun:
         require_idle(study)
         require_none(study)
+
+
+def require_known_targets(workflow: "Workflow", targets: Sequence[str]) -> None:
+    """Have Snakemake's `workflow` check that something makes these, beside what it checks itself.
+
+    It does so once all rules are there, also those of a file that includes ours. It has no hook.
+    """
+    check = workflow.check
+
+    def also_targets() -> None:
+        check()
+        with in_one_line("the study cannot start:\n"):
+            require_known(targets, [*workflow.rules])
+
+    workflow.check = also_targets
 
 
 def require_known(targets: Sequence[str], rules: Sequence["Rule"]) -> None:
