@@ -115,8 +115,8 @@ def _corrected(
     looks."""
     sure: dict[str, Sure] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        of_paper = [name.name for name in claims if name.paper == paper and name.name in decided]
-        sure |= corrected({name: decided[name].p for name in of_paper}, looks)
+        of_paper = [claim.name for claim in claims if claim.paper == paper]
+        sure |= corrected({name: decided[name].p for name in of_paper if name in decided}, looks)
     return sure
 
 

@@ -263,8 +263,8 @@ def bertscore(
         for layer, (a, b) in enumerate(zip(of_first, of_others, strict=True)):
             mean, _ = mean_and_deviation(np.concatenate(a))
             for centered in (False, True):
-                off, some = mean * centered, a[:UNRELATED]
-                unrelated = np.median(_all_short(some, [*some[1:], some[0]], off))
+                off, few = mean * centered, a[:UNRELATED]
+                unrelated = np.median(_all_short(few, [*few[1:], few[0]], off))
                 fs = -(_all_short(a, b, off) / (unrelated or 1.0)).round(DIGITS)
                 value, *without = (spearman(fs[some], scores[some]) for some in held)
                 yield {

@@ -152,7 +152,8 @@ def not_text(lines: list[str]) -> str | None:
     Single control characters further on are left to the cleaning, also CR while lines end in LF.
     """
     first = _first(lines)
-    if sum(line.strip("\r").count("\r") for line in lines) > len(lines):
+    most = len(lines) if len(lines) > 1 else 0
+    if sum(line.strip("\r").count("\r") for line in lines) > most:
         return "of lines that end in CR alone; convert it, for example with tr '\\r' '\\n'"
     if any(unicodedata.category(c) == "Cc" and not c.isspace() for c in first[:HEAD]):
         return "data with control characters, not text; unpack or convert it"

@@ -141,6 +141,7 @@ def test_input_files_are_those_given(write):
     ("content", "found"),
     [
         (b"one\rtwo\rthree", "CR alone"),
+        (b"one\rtwo", "CR alone"),
         (b"\none\rtwo\rthree\rfour\n", "CR alone"),
         (b"PK\x03\x04a zip\n", "control characters"),
         (b"\x7fELF of text\n", "control characters"),
