@@ -100,7 +100,9 @@ def _apt(arguments: list[str], folder: Path, otherwise: str) -> str:
         # One at a time: sources are fetched in parallel, and one apt does not wait for another.
         with (folder / "apt/lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            )
     except FileNotFoundError as error:
         raise UserError(f"this machine has no apt-get; {otherwise}") from error
     return "".join(f"{line}; " for line in done.stderr.strip().splitlines()[-1:])

