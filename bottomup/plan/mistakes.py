@@ -313,7 +313,7 @@ def _shape_choices(path: str, shape: dict, occurrences: float) -> Iterator[str]:
 
 def _too_large(path: str, training: dict, shape: dict) -> Iterator[str]:
     """Check the memory that an update takes."""
-    if problems(Model, shape):
+    if problems(Model, shape) or problems(Training, training):
         return
     at = partial(number, training)
     batch = at("batch_tokens")

@@ -16,16 +16,17 @@ def list_of(config: dict, name: str) -> list:
 
 
 def numbers(config: dict, name: str) -> list[float]:
-    """The numbers in a list of a config that may be wrong in any way."""
-    return [value for value in list_of(config, name) if type(value) in (int, float)]
+    """The finite numbers in a list of a config that may be wrong in any way."""
+    values = list_of(config, name)
+    return [value for value in values if type(value) in (int, float) and abs(value) < math.inf]
 
 
 def number(config: dict, path: str) -> float:
-    """A positive number in a config that may be wrong in any way; NaN if there is none."""
+    """A positive, finite number in a config that may be wrong in any way; NaN if there is none."""
     *sections, last = path.split(".")
     for name in sections:
         config = section(config, name)
     value = config.get(last)
-    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+    if type(value) in (int, float) and 0 < value < math.inf:
         return value
     return math.nan

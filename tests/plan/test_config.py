@@ -459,6 +459,14 @@ objectives.untrained = {"trunk": "lstm"}
 objectives.own = {"objective": "mlm", "trunk": "convolution"}; pruning.penalties = {"own": {"encoder": [1]}}
   pruning.penalties.own: convolution has no heads; allowed: null, or a transformer as its trunk
 
+# What is not finite is one mistake, and its neighbors are none.
+looks = [Infinity]; objectives.lm2 = {"objective": "lm", "heads_from": {"objective": "lm", "choose": "functional", "frozen": true}}
+  looks[0]: found Infinity; allowed:
+model.d_model = Infinity
+  model.d_model: found Infinity; allowed:
+training.accumulate = 5e-324
+  training.accumulate: found 5e-324; allowed:
+
 # Shapes of one's own.
 objectives.lm_own = {"objective": "lm", "model": {"layerz": 2}}
   objectives.lm_own.model.layerz: unknown key; allowed:
