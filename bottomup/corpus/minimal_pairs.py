@@ -7,6 +7,7 @@ phenomenon).
 """
 
 import json
+import logging
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,8 @@ from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import cleaned
 from bottomup.corpus.folders import below, once
 from bottomup.corpus.sources.files import lines
+
+log = logging.getLogger(__name__)
 
 ALL = "all"  # in tables, what all phenomena or all sets have together
 KEYS = {
@@ -34,14 +37,18 @@ def load(folder: Path, language: str) -> pd.DataFrame:
     """All pairs of a folder: columns phenomenon, set, good, bad; texts as from
     `corpus.cleaning.cleaned`.
 
-    Raises UserError, with file and line, for what is not a pair.
+    A pair that its set has twice counts once: a copy is no more evidence. Raises UserError, with
+    file and line, for what is not a pair.
     """
     rows = [
         _pair(line, language, f"{path}, line {number}")
         for path in files_in(folder)
         for number, line in enumerate(lines(path), start=1)
     ]
-    return pd.DataFrame(rows, columns=list(KEYS.values()))
+    pairs = pd.DataFrame(rows, columns=list(KEYS.values())).drop_duplicates(ignore_index=True)
+    if len(pairs) < len(rows):
+        log.warning(f"{folder}: left out {len(rows) - len(pairs):,} pairs that their set has twice")
+    return pairs
 
 
 def _pair(line: str, language: str, where: str) -> list[str]:

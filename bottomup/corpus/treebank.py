@@ -23,6 +23,7 @@ from bottomup.corpus.sources.files import lines
 FIELDS = 10  # of a line
 # Of a word, a token of several words, an empty node; and of a head.
 ID, HEAD = re.compile(r"[0-9]{1,6}([-.][0-9]{1,6})?"), re.compile("[0-9]{1,6}|_")
+NEW_DOCUMENT = re.compile(r"#\s*newdoc\b")
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,16 @@ def _blocks(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
     blank = [number for number, text in enumerate(texts) if not text.strip()]
     for before, after in pairwise([-1, *blank, len(texts)]):
         block = texts[before + 1 : after]
-        if any(not line.startswith("#") for line in block):
+        if any(not line.startswith("#") or NEW_DOCUMENT.match(line) for line in block):
             yield before + 2, block
 
 
 def _tree(block: list[str], where: str) -> TokenList:
+    if all(line.startswith("#") for line in block):
+        raise UserError(
+            f"{where}: a document begins without a sentence; in CoNLL-U comments stand right above "
+            "the words of their sentence; take out the blank line, or the comments"
+        )
     for line in block:
         if not line.startswith("#"):
             _require_fields(line.split("\t"), where)

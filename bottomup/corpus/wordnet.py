@@ -71,8 +71,11 @@ def _of_class(folder: Path, name: str) -> Iterator[tuple[str, str, str, str, int
 
 
 def exceptions(path: Path) -> dict[str, set[str]]:
-    """The bases of irregular forms, from a file CLASS.exc."""
-    return {form: {*bases} for form, *bases in map(str.split, lines(path)) if bases}
+    """The bases of irregular forms, from a file CLASS.exc; a class without any has an empty one."""
+    irregular: dict[str, set[str]] = {}
+    for form, *bases in filter(None, map(str.split, lines(path) if path.stat().st_size else [])):
+        irregular.setdefault(form, set()).update(bases)
+    return irregular
 
 
 def bases_of(form: str, name: str, irregular: dict[str, set[str]]) -> set[str]:

@@ -84,6 +84,7 @@ def test_blanks_in_a_field_end_no_field(tmp_path):
         ("NOUN NNS _ 1 conj", "NOUN NNS _ 2 conj", 16, "heads of this sentence do not form a tree"),
         ("# sent_id = a-1", "# sent_id = guide-2", 26, "sent_id guide-2 stands in .*line 16, too"),
         ("# sent_id = a-1\n", "", 26, "has no sent_id"),
+        ("# sent_id = a-1", "# newdoc id = b\n\n# sent_id = a-1", 26, "begins without a sentence"),
     ],
     ids=lambda value: str(value)[:30],
 )

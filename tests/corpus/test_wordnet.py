@@ -3,7 +3,7 @@
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.corpus.wordnet import FILES, bases_of, examples
+from bottomup.corpus.wordnet import FILES, bases_of, examples, exceptions
 
 LICENSE = '  1 This software is free; "a license has words in it"  \n'
 NOUNS = """\
@@ -59,3 +59,11 @@ def test_what_is_no_line_is_named(tmp_path, line):
     folder = folder_of(tmp_path / "dict", nouns=f"{NOUNS}{line}\n")
     with pytest.raises(UserError, match=r"data\.noun, line 5: is no line of WordNet's database"):
         examples(folder)
+
+
+def test_exceptions_may_be_none_blank_or_repeated(tmp_path):
+    path = tmp_path / "noun.exc"
+    path.write_text("axes axe\n\naxes axis\nmice mouse\n")
+    assert exceptions(path) == {"axes": {"axe", "axis"}, "mice": {"mouse"}}
+    path.write_text("")
+    assert exceptions(path) == {}

@@ -27,8 +27,8 @@ def write(folder, **n):
         for name in names:
             pairs = [
                 {
-                    "sentence_good": f"the file {name} {'x ' * (i % 3)}is open",
-                    "sentence_bad": f"the file {name} open",
+                    "sentence_good": f"the file {name} {'x ' * (i % 3)}is open {i}",
+                    "sentence_bad": f"the file {name} open {i}",
                     "UID": name,
                     "linguistics_term": phenomenon,
                     "field": "not asked for",
@@ -43,7 +43,7 @@ def test_all_files_of_a_folder_are_read(tmp_path):
     found = load(write(tmp_path), "en")
     assert list(found) == ["phenomenon", "set", "good", "bad"] and len(found) == 90
     assert found.iloc[1].tolist() == [
-        *("number", "nouns", "the file nouns x is open", "the file nouns open"),
+        *("number", "nouns", "the file nouns x is open 1", "the file nouns open 1"),
     ]
 
 
@@ -51,6 +51,15 @@ def test_blanks_around_a_name_make_no_other_name(tmp_path):
     pair = {"UID": " a", "linguistics_term": "b ", "sentence_good": "c", "sentence_bad": "d"}
     (tmp_path / "a.jsonl").write_text(json.dumps(pair))
     assert load(tmp_path, "en").to_numpy().tolist() == [["b", "a", "c", "d"]]
+
+
+def test_a_copy_of_a_pair_is_no_more_evidence(tmp_path, caplog):
+    folder = write(tmp_path)
+    found = load(folder, "en")
+    for path in [*folder.glob("*.jsonl")]:
+        path.with_stem(f"{path.stem}_copy").write_text(path.read_text())
+    assert load(folder, "en").equals(found)
+    assert f"left out {len(found)} pairs that their set has twice" in caplog.text
 
 
 def test_sets_of_one_name_in_two_phenomena_are_two():

@@ -69,7 +69,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     """
     columns = _tsv(options.tsv) if options.tsv else _aligned(options)
     n_sides = len(options.languages)
-    sides, documents = columns[:n_sides], columns[n_sides:]
+    sides, documents = columns[:n_sides], [_names(column, options) for column in columns[n_sides:]]
     numbers = [str(number) for number in range(1, len(sides[0]) + 1)]
     rows = zip(documents[0] if documents else numbers, numbers, *sides, strict=True)
     return pd.DataFrame(rows, columns=options.columns, dtype=str)
@@ -99,6 +99,18 @@ def _tsv(path: Path) -> list[list[str]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
+def _names(documents: list[str], options: Options) -> list[str]:
+    """The names of documents without blanks around them; UserError if there is none in a line."""
+    names = [name.strip() for name in documents]
+    if "" in names:
+        raise UserError(
+            f"{options.documents or options.tsv}, line {names.index('') + 1} names no document; "
+            "lines of one name stay in one split, so give each line the name of its own, or none "
+            "any"
+        )
+    return names
+
+
 def _texts(path: Path) -> list[str]:
     """The lines of a file, none of which is JSON, as that of pairs is."""
     texts = lines(path)
@@ -115,9 +127,11 @@ def _first(lines: list[str]) -> str:
 def lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, plain or compressed, without their ends.
 
-    Raises UserError if the file is empty, damaged or not text (see `not_text`), or if a line is not
-    UTF-8 or is longer than `MAX_LINE_BYTES`; the error has the line's number.
+    Raises UserError if the file is none, as a pipe, empty, damaged or not text (see `not_text`), or
+    if a line is not UTF-8 or is longer than `MAX_LINE_BYTES`; the error has the line's number.
     """
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path} is no file, but a folder, a pipe or a device; take it away")
     texts: list[str] = []
     try:
         with path.open("rb") as file:

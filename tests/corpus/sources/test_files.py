@@ -1,4 +1,5 @@
 import lzma
+import os
 
 import pytest
 from archive_forms import COMPRESSIONS
@@ -47,6 +48,23 @@ def test_one_language_with_documents(write, tmp_path):
     table = pairs(tmp_path, **paths, languages=("en",))
     assert table.columns.tolist() == ["document", "element", "source"]
     assert table.to_numpy().tolist() == [["x", "1", "One"], ["x", "2", "Two"]]
+
+
+def test_a_line_without_a_document_is_an_error_with_its_number(write, tmp_path):
+    """Else all such lines were one document; blanks around a name do not count."""
+    paths = {"source": write("a", "One\nTwo\nThree\n"), "languages": ("en",)}
+    named = pairs(tmp_path, **paths, documents=write("c", "x\n x\nx \n"))
+    assert named["document"].tolist() == ["x"] * 3
+    with pytest.raises(UserError, match="d, line 2 names no document"):
+        pairs(tmp_path, **paths, documents=write("d", "x\n \nx\n"))
+    with pytest.raises(UserError, match="e, line 2 names no document"):
+        pairs(tmp_path, tsv=write("e", "one\teins\tx\ntwo\tzwei\t\n"))
+
+
+def test_a_pipe_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="pipe is no file"):
+        lines(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize("given", [(), ("source", "target"), ("tsv",), ("source", "tsv")])
