@@ -22,6 +22,7 @@ in a narrow cone, the share is next to nothing (.001 to .02 for most words in BE
 definition, no word of n occurrences has less than 1 / n.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -31,13 +32,26 @@ from scipy.sparse import csr_array
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
-from bottomup.views.values import checked, varying_deviations
+from bottomup.views.values import UndefinedError, checked, deviations, require_finite
 
 # Occurrences drawn at random, as in the paper.
 DRAWN = 1000
 # The fewest occurrences of a word whose variance counts, as in the paper: the first component of n
 # occurrences holds 1 / n at least.
 LEAST = 5
+# The rows of one layer and version: measure, and whether it is adjusted.
+MEASURES = (
+    ("anisotropy", False),
+    ("self_similarity", False),
+    ("self_similarity", True),
+    ("intra_sentence_similarity", False),
+    ("intra_sentence_similarity", True),
+    ("first_component", False),
+    ("maximum_explainable_variance", False),
+    ("maximum_explainable_variance", True),
+)
+
+log = logging.getLogger(__name__)
 
 
 def anisotropy(view: np.ndarray, words: np.ndarray, n: int = DRAWN, seed: int = 1) -> float:
@@ -215,13 +229,19 @@ def isotropy(
 
     Values without a block keep the mean and scale of the view, and the rest of the same draw.
     maximum_explainable_variance has no such values and no interval: each would need the components
-    of all words again. Memory holds one layer in float64, and no copy of it.
+    of all words again. A version in which some vector is zero has no values, as the centered one of
+    a view that is the same everywhere. Memory holds one layer in float64, and no copy of it.
     """
     of_rows = {"words": words, "sentences": sentences, "blocks": blocks}
     for layer, view in enumerate(views):
         view = checked(view, "isotropy", **of_rows)
         for version, rows in versions(view):
-            for row in _measures(rows, words, sentences, blocks, n, seed):
+            try:
+                measured = list(_measures(rows, words, sentences, blocks, n, seed))
+            except UndefinedError as error:
+                log.warning(f"layer {layer}, {version}: {error}")
+                measured = [_row_alone(*of, np.nan) for of in MEASURES]
+            for row in measured:
                 yield {"layer": layer, "version": version, **row}
         del rows  # before the next layer is read
 
@@ -229,16 +249,19 @@ def isotropy(
 def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Names and float64 rows `[n_occurrences, d_model]`: raw, centered, standardized.
 
-    The rows are one array, overwritten by the next version. Constant neurons are 0 in the last.
+    The rows are one array, overwritten by the next version. Constant neurons are 0 in the last
+    two.
 
-    Raises UserError if the view holds NaN or infinity, or is constant.
+    Raises UserError if the view holds NaN or infinity, or numbers whose squares are infinite.
     """
     rows = checked(view, "isotropy").astype(np.float64)
     yield "raw", rows
     mean = rows.mean(0)
     rows -= mean
     variance = np.einsum("nd,nd->d", rows, rows) / len(rows)
-    deviation = varying_deviations(variance, mean, "isotropy")
+    require_finite(variance, "isotropy")
+    deviation = deviations(variance, mean)
+    rows[:, np.isinf(deviation)] = 0  # what is left of constant neurons is rounding
     yield "centered", rows
     rows /= deviation
     yield "standardized", rows
@@ -387,9 +410,9 @@ def _scales(rows: np.ndarray) -> np.ndarray:
     return 1 / lengths
 
 
-def zero(what: str) -> UserError:
+def zero(what: str) -> UndefinedError:
     """The error for a vector without a direction."""
-    return UserError(
+    return UndefinedError(
         f"{what} is zero; cosines need a direction; look for a run or layer that collapsed"
     )
 

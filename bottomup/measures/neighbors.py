@@ -343,7 +343,7 @@ def nearest(
     device : torch.device or str, optional
         Where to compute; by default the first GPU, else the CPU.
     metric : {"cosine", "euclidean"}, default="cosine"
-        The distance by which rows are near.
+        The distance by which rows are near. The cosine of a row of zeros with all others is 0.
     queries : ndarray of shape (n_queries,), optional
         Numbers of the rows whose neighbors are looked for; all rows by default.
 
@@ -357,8 +357,8 @@ def nearest(
     Raises
     ------
     UserError
-        If there are no more than `k` rows, `k` is below 1, the metric is another, the view holds
-        NaN or infinity, or, for cosines, a row of zeros.
+        If there are no more than `k` rows, `k` is below 1, the metric is another, or the view
+        holds NaN or infinity.
 
     Examples
     --------
@@ -420,21 +420,25 @@ def _nearest(points: Tensor, columns: Tensor, k: int, queries: Tensor) -> tuple[
     return torch.cat(neighbors), torch.cat(unsure)
 
 
+def directions(view: np.ndarray) -> Tensor:
+    """Rows of length 1, float64 `[n, d_model]`. Zero vectors share a direction of their own, one
+    column more, so that their cosine with all others is 0."""
+    points = torch.from_numpy(view.astype(np.float64))
+    zero = ~points.any(dim=1, keepdim=True)
+    if zero.any():
+        points = torch.cat([points, zero], dim=1)
+    return points / torch.linalg.vector_norm(points, dim=1, keepdim=True)
+
+
 def _points(view: np.ndarray, metric: str) -> Tensor:
     """float64 rows `[n, d_model]` whose Euclidean distances order neighbors as the metric does.
 
     The squared distance of two directions is 2 - 2 cosine. A mean near 0 makes it precise.
     """
-    points = torch.from_numpy(view.astype(np.float64))
     if metric == "cosine":
-        lengths = torch.linalg.vector_norm(points, dim=1, keepdim=True)
-        if not lengths.all():
-            raise UserError(
-                "a representation is zero; cosines need a direction; "
-                "look for a run or layer that collapsed"
-            )
-        points /= lengths
+        points = directions(view)
     else:
+        points = torch.from_numpy(view.astype(np.float64))
         points *= 2.0 ** -np.frexp(points.abs().max().item())[1]
     points -= points.mean(0)
     return points

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import pdist
 from sklearn.metrics import roc_auc_score
-from sklearn.preprocessing import LabelEncoder, normalize
+from sklearn.preprocessing import LabelEncoder
 
 from bottomup.core.seeds import generator
 from bottomup.corpus.blocks import N_BLOCKS
 from bottomup.measures import jackknife
-from bottomup.measures.neighbors import nearest
+from bottomup.measures.neighbors import directions, nearest
 from bottomup.measures.senses import shared
 from bottomup.views.values import checked
 
@@ -60,7 +60,7 @@ def sense_separation(view: np.ndarray, senses: np.ndarray) -> tuple[float, float
     """
     # As cosines, but exact for equal vectors, and where one neuron is much larger than the others.
     # What differs by float64's rounding alone is a tie.
-    apart = pdist(normalize(checked(view, "sense separation").astype(float))).round(14)
+    apart = pdist(directions(checked(view, "sense separation"))).round(14)
     labels = LabelEncoder().fit_transform(senses)[:, None]
     others = ~np.eye(len(labels), dtype=bool)
     ones = np.full((len(labels), 1), True)

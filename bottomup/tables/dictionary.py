@@ -4,6 +4,7 @@ Rows: one for each layer, measure and kind of features, see `bottomup.measures.d
 are of trained objectives that are compared: runs of one seed of two, and two seeds of one.
 """
 
+import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ from bottomup.core.layers import depths
 from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
+from bottomup.views.values import UndefinedError
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from bottomup.plan.subjects import Subjects
@@ -55,12 +59,18 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     asked = depths(len(seen.views) - 1, settings.layers)
     for layer, x, y in seen.pairs_of_layers():
         if layer in asked:
-            measured = dictionary(
-                *(x, y, seen.occurrences),
-                times=settings.times,
-                active=settings.active,
-                steps=settings.steps,
-                seed=settings.seed,
-                device=device(),
-            )
+            try:
+                measured = list(
+                    dictionary(
+                        *(x, y, seen.occurrences),
+                        times=settings.times,
+                        active=settings.active,
+                        steps=settings.steps,
+                        seed=settings.seed,
+                        device=device(),
+                    )
+                )
+            except UndefinedError as error:
+                log.warning(f"layer {layer}: {error}")
+                continue
             yield from ({"layer": layer, **row} for row in measured)

@@ -247,7 +247,7 @@ def test_tables_are_written_with_what_has_no_interval(text, tmp_path):
 
 
 def test_views_without_an_answer_are_refused(text):
-    view, words, sentences, blocks = text
+    view, words, sentences, _ = text
     zero, infinite = view.copy(), view.copy()
     zero[3], infinite[3, 0] = 0, np.inf
     for measure, labels in (
@@ -271,8 +271,24 @@ def test_views_without_an_answer_are_refused(text):
         maximum_explainable_variance(view, np.arange(N) // 4)
     with pytest.raises(UserError, match="the sum over a sentence is zero"):
         intra_sentence_similarity(np.array([[1, 2], [-1, -2]]), np.array([0, 0]))
-    with pytest.raises(UserError, match="same at all occurrences"):
-        list(isotropy([np.full((N, D), 0.1)], words, sentences, blocks))
+
+
+def test_a_version_without_directions_has_no_values_and_the_others_keep_theirs(text, caplog):
+    view, words, sentences, blocks = text
+    one_zero = view.copy()
+    one_zero[3] = 0
+    constant = np.full((N, D), 0.1)  # whose mean is rounded
+    found = pd.DataFrame(isotropy([constant, one_zero, view], words, sentences, blocks))
+    known = found.groupby(["layer", "version"])["value"].agg(lambda of: of.notna().all())
+    assert known.unstack()[["raw", "centered", "standardized"]].to_numpy().tolist() == [
+        [True, False, False],
+        [False, True, True],
+        [True, True, True],
+    ]
+    same = found[(found["layer"] == 0) & (found["version"] == "raw")].set_index("measure")
+    assert same["value"]["anisotropy"] == pytest.approx(1)
+    assert "layer 0, centered: a representation is zero" in caplog.text
+    assert [*zip(same.index, same["adjusted"], strict=True)] == [*MEASURES]
 
 
 def test_a_sentence_whose_sum_is_rounding_has_no_similarity():

@@ -111,6 +111,18 @@ def test_zeros_of_either_sign_are_equal(metric):
     assert nearest(view, 5, metric=metric)[0].tolist() == [20, 21, 22, 23, 24]
 
 
+def test_a_zero_vector_is_at_right_angles_to_all_others():
+    """Its cosine with them is 0: farther than any of an acute angle, nearer than of an obtuse."""
+    view = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 0.0], [-1.0, 0.2], [0.0, 0.0]])
+    assert nearest(view, 4, "cpu").tolist() == [
+        [1, 2, 4, 3],
+        [0, 2, 4, 3],
+        [4, 0, 1, 3],
+        [2, 4, 1, 0],
+        [2, 0, 1, 3],
+    ]
+
+
 def test_rows_of_one_direction_are_equally_near_by_cosine():
     view = np.random.default_rng(0).normal(size=(40, 6))
     view[20:] = view[0] * 2.0 ** np.arange(20)[:, None]
