@@ -105,6 +105,7 @@ Language = Annotated[
 Address = Annotated[str, BeforeValidator(without_secrets)]
 LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+SeedOfRun = Annotated[int, Field(ge=1, le=LARGEST_SEED)]  # 0 is that of checkpoints
 Step = Annotated[int, Field(ge=0, le=10**9)]
 Penalty = Annotated[float, Field(ge=0, le=1000)]
 Penalties = Annotated[list[Penalty], AfterValidator(unique)]

@@ -25,7 +25,7 @@ from bottomup.core.settings import (
     Pruning,
     Quality,
     Section,
-    Seed,
+    SeedOfRun,
     Site,
     Step,
     Training,
@@ -110,8 +110,10 @@ class Study(Section):
         "options by objective; the name is that of a module of bottomup/objectives, or any name "
         "for other options of the module in the key objective; null removes one"
     )
-    seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
-        "one run for each seed and objective", min_length=1, max_length=100
+    seeds: Annotated[list[SeedOfRun], AfterValidator(unique)] = key(
+        "one run for each seed and objective; models from elsewhere have seed 0",
+        min_length=1,
+        max_length=100,
     )
     looks: list[Annotated[int, Field(ge=1, le=100)]] = key(
         "how many seeds each look has, rising; an objective has those of the first unless n_seeds "

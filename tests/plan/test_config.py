@@ -245,7 +245,7 @@ model = null
 views.dtype = "f2"
   views.dtype: found "f2"; allowed: one of float16, float32
 seeds = []
-  seeds: found []; allowed: list (whole number, >= 0, <= 4294967295)
+  seeds: found []; allowed: list (whole number, >= 1, <= 4294967295)
 seeds = [1, 1]
   seeds: found [1, 1]; allowed: each value once
 measures.projection.words = ["is"]
@@ -259,7 +259,9 @@ corpus.languages = "en"
 corpus.sources.libreoffice_help.languages = ["en", "de"]
   corpus.sources.libreoffice_help.languages: unknown key; allowed: corpus.languages, which holds for all sources
 seeds = [-1]
-  seeds[0]: found -1; allowed: list (whole number, >= 0, <= 4294967295)
+  seeds[0]: found -1; allowed: list (whole number, >= 1, <= 4294967295)
+seeds = [0, 1]
+  seeds[0]: found 0; allowed: list (whole number, >= 1, <= 4294967295)
 study = "a/b"
   study: found "a/b"; allowed: text, of letters,
 study = 2024
@@ -579,8 +581,8 @@ def cases(text):
             "allowed: numbers other than n_tokens",
         ),
         (
-            {"seeds": [*range(101)]},
-            "seeds: found [0, 1, 2, 3, ",
+            {"seeds": [*range(1, 102)]},
+            "seeds: found [1, 2, 3, 4, ",
         ),
         (
             {"training__warmup_steps": 10**400},
