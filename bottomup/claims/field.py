@@ -235,17 +235,18 @@ def lm_has_sinks(tables: Tables) -> Parts:
     "same token before.",
     section="Olsson et al. 2022, arXiv 2209.11895",
     statistic="LM, on repeated random tokens, each less the same places where nothing repeats: "
-    "share of the best head on the token after an earlier one, less that of the best head on the "
-    "token before it",
+    "share of the best head on the token after an earlier one; the smaller of this and its lead "
+    "over the best head on the token before it",
     published=HALF,
     differs="Wider: more than the mirror image, which is of no use, where the paper's heads rest "
     "there almost wholly.",
-    contradicted_if="a head attends as much to what came before the same token",
+    contradicted_if="no head attends more to what followed than where nothing repeats, or one as "
+    "much to what came before the same token",
     undecided_until=BILLIONS,
 )
 def lm_has_induction_heads(tables: Tables) -> Parts:
     after, before = (on_repeated(tables, f"{side}_of_earlier") for side in ("next", "previous"))
-    return [after.max(axis=0) - before.max(axis=0)]
+    return [after.max(axis=0) - before.max(axis=0), after.max(axis=0)]
 
 
 def on_repeated(tables: Tables, quantity: str) -> np.ndarray:
@@ -455,10 +456,11 @@ def objectives_hardly_differ(tables: Tables) -> Parts:
     "accuracy does.",
     section="Voita and Titov 2020, arXiv 2003.12298",
     statistic="parts of speech, mean over layers: log ratio of a trained model's compression to "
-    "that of the untrained one with its mask, less the same ratio of accuracies; the smaller of "
-    "LM's and MLM's",
+    "that of the untrained one with its mask, less the size of the same ratio of accuracies; the "
+    "smaller of LM's and MLM's",
     published=0.25,
-    contradicted_if="accuracies differ by the larger factor under one of the objectives",
+    contradicted_if="under one of the objectives accuracies differ by the larger factor, or codes "
+    "are longer after training",
     undecided_until=MORE_TEXT,
     of_training=False,  # it already includes the initial models
 )
@@ -467,10 +469,11 @@ def code_length_tells_more(tables: Tables) -> Parts:
         trained, untrained = (tagging(tables, n, metric) for n in (objective, START[objective]))
         return mean(np.log(trained) - np.log(untrained))
 
-    def more(objective: str) -> np.ndarray:
-        return factor(objective, "compression") - factor(objective, "accuracy")
-
-    return every(("lm", "mlm"), more)
+    parts = []
+    for name in ("lm", "mlm"):
+        of_codes, of_accuracy = factor(name, "compression"), factor(name, "accuracy")
+        parts += [of_codes - of_accuracy, of_codes + of_accuracy]  # accuracy may fall, too
+    return parts
 
 
 @claim(
@@ -760,12 +763,13 @@ def followed(tables: Tables, objective: str, part: str) -> Curve:
     measure="word_order",
     statement="Of a language model's context, order matters near by and hardly far away.",
     section="Khandelwal et al. 2018 (Sharp Nearby, Fuzzy Far Away), arXiv 1805.04623",
-    statistic="LM, by how much its loss is above that of true sentences: with words shuffled in "
-    "windows of four, less half of that with words shuffled in the whole sentence, nats",
+    statistic="LM, by how much its loss is above that of true sentences with words shuffled in "
+    "windows of four; the smaller of this and its lead over half of that with words shuffled in "
+    "the whole sentence, nats",
     published=NATS,
     differs="Another: windows of a sentence, where the paper shuffles what is more than so many "
     "tokens away, up to hundreds.",
-    contradicted_if="most of the loss is due to order beyond four words",
+    contradicted_if="most of the loss is due to order beyond four words, or none to order within",
     undecided_until=LONGER,
     of_training=False,  # a network that was not trained predicts nothing
 )
@@ -774,7 +778,7 @@ def order_matters_near_by(tables: Tables) -> Parts:
         wanted = {"order": order, "quantity": "loss_nats", "part": "all"}
         return rows(tables, "word_order", objective="lm", **wanted).values("value")[0]
 
-    return [above("within_4") - above("shuffled") / 2]
+    return [above("within_4") - above("shuffled") / 2, above("within_4")]
 
 
 @claim(
@@ -783,16 +787,17 @@ def order_matters_near_by(tables: Tables) -> Parts:
     section="Lin et al. 2019 (Open Sesame), arXiv 1906.01698",
     statistic="MLM, distance of words between the old and the new place of a word that moved, "
     "which make room by one place, less that of the words before and after, which keep theirs, as "
-    "a share of that of other occurrences: bottom third of the layers less top third",
+    "a share of that of other occurrences: bottom third of the layers; the smaller of this and its "
+    "lead over the top third",
     published=SHARE,
     differs="Another: how far representations follow, where the paper has a classifier for places.",
-    contradicted_if="the upper layers follow more",
+    contradicted_if="the upper layers follow more, or the lower ones not at all",
     undecided_until=LONGER,
 )
 def mlm_forgets_places(tables: Tables) -> Parts:
     kept = mean([followed(tables, "mlm", part) for part in ("before", "after")])
     of_place = followed(tables, "mlm", "between") - kept
-    return [mean(bottom(of_place)) - mean(top(of_place))]
+    return [mean(bottom(of_place)) - mean(top(of_place)), mean(bottom(of_place))]
 
 
 @claim(
@@ -926,20 +931,20 @@ def features_tell_objectives_apart(tables: Tables) -> Parts:
     statement="The lower layers of masked diffusion are redundant, those of a language model are "
     "not.",
     section="arXiv 2603.07475 (2026; of LLaDA, Qwen2.5 and Dream-7B)",
-    statistic="PWCCA distance between consecutive layers, bottom third of the steps less the mean "
-    "of all: LM's less that of diffusion",
+    statistic="PWCCA distance between consecutive layers, mean of all steps less the bottom third: "
+    "diffusion's; the smaller of this and its lead over LM's",
     published=PWCCA,
     differs="Another: how much less a layer changes than others of its model, where the paper "
     "leaves layers out.",
-    contradicted_if="lower layers of diffusion change more",
+    contradicted_if="lower layers of diffusion change more than the others, or than LM's do",
     undecided_until=f"{DEEPER}, and more seeds of studies/diffusion.yaml",
 )
 def diffusion_changes_less_below(tables: Tables) -> Parts:
-    def below(objective: str) -> np.ndarray:
+    def less_below(objective: str) -> np.ndarray:
         steps = between_layers(tables, objective)
-        return mean(bottom(steps)) - mean(steps)
+        return mean(steps) - mean(bottom(steps))
 
-    return [below("lm") - below("diffusion")]
+    return [less_below("diffusion") - less_below("lm"), less_below("diffusion")]
 
 
 @claim(

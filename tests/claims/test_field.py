@@ -194,6 +194,92 @@ def test_heads_that_attend_before_and_after_an_earlier_token_alike_are_no_induct
     assert value("lm_has_induction_heads", alike) == 0
 
 
+def probed(trained, untrained):
+    """Accuracy and compression of LM and MLM, and of what they start from."""
+    known = {("lm", "mlm"): trained, ("untrained", "untrained_causal"): untrained}
+    parts = [
+        field_tables.over_layers([of] * 3, 0.0, objective=name, metric=metric)
+        for names, values in known.items()
+        for name in names
+        for metric, of in zip(("accuracy", "compression"), values, strict=True)
+    ]
+    return pd.concat(parts).assign(task="tag")
+
+
+def moved_word(between):
+    """How far words follow one that moved: MLM's, by third of the layers, where they make room; all
+    others half of the way."""
+    curves = {("mlm", "between"): between}
+    places = [(name, part) for name in INITIAL for part in ("before", "between", "after")]
+    parts = [
+        field_tables.over_layers(
+            curves.get(place, [0.5] * 3), 0.3, objective=place[0], part=place[1]
+        )
+        for place in places
+    ]
+    return pd.concat(parts).assign(order="moved", quantity="distance")
+
+
+def shuffled_words(within_4, shuffled):
+    losses = pd.DataFrame({"order": ["within_4", "shuffled"], "value": [within_4, shuffled]})
+    return losses.assign(objective="lm", quantity="loss_nats", part="all")
+
+
+def first_step(lm, diffusion):
+    """The lowest of five steps, of which the others are 0.1."""
+    distances = {"lm": lm, "diffusion": diffusion, "untrained": 0.1, "untrained_causal": 0.1}
+    rows = [
+        {"objective": name, "layer_a": n, "layer_b": n + 1, "distance": of if n == 1 else 0.1}
+        for name, of in distances.items()
+        for n in range(6)
+    ]
+    return pd.DataFrame(rows)
+
+
+def repeated(after, before):
+    """LM's one head on what followed, and on what came before, the same token; each 0.2 where
+    nothing repeats. An untrained head attends alike everywhere."""
+    shares = {("lm", "next"): after, ("lm", "previous"): before}
+    rows = [
+        {
+            "objective": name,
+            "quantity": f"{side}_of_earlier",
+            "value": shares.get((name, side), 0.2),
+        }
+        for name in ("lm", "untrained_causal")
+        for side in ("next", "previous")
+    ]
+    of_heads = pd.DataFrame(rows).assign(attention="encoder", by="weight", layer=1, head=1)
+    return of_heads.assign(baseline=0.2, uniform=0.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "opposite", "least"),
+    [
+        # Its lower layers change more than its others, LM's even more: 0.12 on average, 0.2 below.
+        ("diffusion_changes_less_below", first_step(0.3, 0.2), 0.12 - 0.2),
+        # Half the accuracy, nearly the same compression.
+        (
+            "code_length_tells_more",
+            probed((0.45, 1.8), (0.9, 2.0)),
+            np.log(1.8 / 2.0) - np.log(0.9 / 0.45),
+        ),
+        # No places below, less than none above.
+        ("mlm_forgets_places", moved_word([0.5, 0.4, 0.3]), 0.0),
+        # Words in any order are easier.
+        ("order_matters_near_by", shuffled_words(-0.2, -0.8), -0.2),
+        # Less on what followed than where nothing repeats, hardly any on what came before.
+        ("lm_has_induction_heads", repeated(0.1, 0.0), 0.1 - 0.2),
+    ],
+)
+def test_more_than_another_is_not_enough(name, opposite, least):
+    """What a sentence says of one model or layer must be so, beside its lead over another."""
+    of_seeds = pd.concat([opposite.assign(seed=seed) for seed in (1, 2, 3)], ignore_index=True)
+    frames = blurred({BY_NAME[name].measure: field_tables.exact(of_seeds)}, 1e-4)
+    assert value(name, frames) == pytest.approx(least, abs=1e-9)
+    assert verdicts(frames, [name]).item() in ("contradicted", "undecided")
+
+
 def test_a_seed_stands_in_no_better_where_all_states_cost_the_same():
     """Costs of one model in each other; MT and LM are as far apart as half-way to no training."""
     known = field_tables.frames(size=0.0)
