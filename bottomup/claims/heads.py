@@ -79,6 +79,17 @@ MORE_MODELS = "pruned models of more runs, as in studies/pruning.yaml"
 LONGER = "a model of width 512 trained until it no longer improves, as in studies/gpu.yaml"
 
 
+def compared(values: np.ndarray) -> np.ndarray:
+    """Values of heads `[heads, draws]` of which one is chosen, or some are counted. Raises
+    NotEnoughError if one is not known, or not without one of the blocks: NaN is neither above nor
+    below another value, and yet the largest of all."""
+    if np.isnan(values).any():
+        raise NotEnoughError(
+            "a value of each head, also without each block of documents, by more held-out text"
+        )
+    return values
+
+
 def best(parts: np.ndarray) -> np.ndarray:
     """The largest of several parts, as another text would show it: `[parts, draws]` to `[draws]`.
 
@@ -89,10 +100,8 @@ def best(parts: np.ndarray) -> np.ndarray:
     Raises NotEnoughError if a part has no value without one of the blocks: then nothing tells how
     another text would choose.
     """
-    values = parts[:, 0]
+    values = compared(parts)[:, 0]
     deviations = parts[:, TEXT] - parts[:, :1]
-    if np.isnan(deviations).any():
-        raise NotEnoughError("a value without each block of documents, by more held-out text")
     reach = 2 * np.abs(deviations).max(axis=1)
     behind = values + reach < (values - reach).max()  # not the largest in any draw
     texts, deviations = parts[~behind, : TEXT.stop].T, deviations[~behind].T
@@ -209,14 +218,14 @@ def first_layer_is_the_exception(tables: Tables) -> Parts:
 def less_confident(relevance: np.ndarray, confidence: np.ndarray) -> np.ndarray:
     """The share of the other heads of a layer that are less confident than the most relevant one:
     both `[heads, draws]`, to `[draws]`."""
-    below = confidence < of_most_relevant(confidence, relevance)
+    below = compared(confidence) < of_most_relevant(confidence, relevance)
     return below.sum(axis=0) / (len(relevance) - 1)
 
 
 def of_most_relevant(values: np.ndarray, relevance: np.ndarray) -> np.ndarray:
     """The value of the most relevant head, which may be another head in each draw: both
     `[heads, draws]`, to `[draws]`."""
-    return np.take_along_axis(values, relevance.argmax(axis=0)[None], axis=0)[0]
+    return np.take_along_axis(values, compared(relevance).argmax(axis=0)[None], axis=0)[0]
 
 
 # Functions
@@ -389,7 +398,7 @@ def first_layer_points_to_rare(tables: Tables, objective: str = "mt") -> Parts:
 )
 def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     table = functions(tables, "mt", function="two_rarest", layer=1)
-    first = table.rows.loc[table.rows["accuracy"].idxmax()]
+    first = table.rows.iloc[compared(table.values("accuracy"))[:, 0].argmax()]
     if first["accuracy"] < RARE:
         raise NotEnoughError("a first layer of MT with a head that points to rare tokens")
     layer = beside_others(tables, "mt", RELEVANCE)[0]
@@ -445,7 +454,7 @@ def token_dropout_removes_rare_token_head(tables: Tables) -> Parts:
 
 def held(table: Table) -> np.ndarray:
     """Which rows of functions reach the accuracy that the paper asks for, bool `[n, draws]`."""
-    return _above(table) >= 0
+    return compared(_above(table)) >= 0
 
 
 def _above(table: Table) -> np.ndarray:

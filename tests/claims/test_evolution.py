@@ -10,7 +10,7 @@ from bottomup.claims.tables import LEARNING, learning_curves, of_seeds, table
 from bottomup.claims.words import OF_FIRST_SEED
 from bottomup.core.errors import UserError
 from tests.claims import made_up
-from tests.claims.made_up import BY_NAME, blurred, moved, value, value_of, where
+from tests.claims.made_up import BY_NAME, blurred, finding, moved, value, value_of, where
 
 NAMES = [claim.name for claim in CLAIMS]
 # On one condition, which reversed curves do not meet.
@@ -219,6 +219,19 @@ def test_what_shuffled_labels_show_is_no_information_with_the_output(as_publishe
     frames = as_published | {"mutual_information": drift}
     assert value("lm_predicts_output", frames) == pytest.approx(0, abs=1e-9)
     assert value("lm_forgets_input", frames) == value("lm_forgets_input", as_published)
+
+
+def test_a_layer_whose_chance_is_unknown_leaves_out_its_run(as_published):
+    frame = as_published["mutual_information"]
+    of_output = where(frame, objective="lm", label="output")
+    top = of_output & (frame["seed"] == 2) & (frame["layer"] == 6)
+    unknown = frame.assign(shuffled_mi_nats=frame["shuffled_mi_nats"].mask(top))
+    one = finding("lm_predicts_output", as_published | {"mutual_information": unknown})
+    assert one.replicates.seeds == [1, 3]
+    # A classifier shuffles nothing.
+    none = frame.assign(shuffled_mi_nats=np.nan)
+    frames = as_published | {"mutual_information": none}
+    assert value("lm_predicts_output", frames) == value("lm_predicts_output", as_published)
 
 
 def test_bins_are_ordered_by_rank(as_published):

@@ -225,8 +225,37 @@ def test_the_best_head_of_what_one_block_alone_has_is_not_known():
     """Its shares are numbers, but not without that block."""
     parts = np.repeat(column(0.1, 0.7), 1 + 2 * N_DRAWS, axis=1)
     parts[1, TEXT] = np.nan
-    with pytest.raises(NotMeasuredError, match="value without each block of documents"):
+    with pytest.raises(NotMeasuredError, match="also without each block of documents"):
         best(parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "heads"),
+    [
+        (
+            "most_relevant_head_points_to_rare_tokens",
+            "head_importance",
+            {"importance": "relevance"},
+        ),
+        ("first_layer_is_the_exception", "head_importance", {"importance": "confidence"}),
+        ("rare_token_head_is_most_relevant", "head_functions", {"function": "two_rarest"}),
+        ("specialized_heads_are_relevant", "head_functions", {"function": "two_rarest"}),
+        ("functions_stay", "pruned_functions", {"penalty": 0}),
+    ],
+)
+def test_a_head_without_a_number_leaves_out_its_run(as_published, name, on, heads):
+    """The least head of the first layer, be it in relevance, confidence or a function."""
+    frame = as_published[on].reset_index(drop=True)
+    column = made_up.value_of(frame)
+    of_run = where(frame, objective="mt", seed=2, layer=1) & where(frame, **heads)
+    least = frame.loc[of_run, column].idxmin()
+    nothing = frame.assign(**{column: frame[column].mask(frame.index == least)})
+    one = finding(name, as_published | {on: nothing})
+    assert one.replicates.seeds == [1, 3]
+    without = {key: of[of["seed"] != 2] for key, of in as_published.items() if "seed" in of}
+    assert one.replicates.whole[:, 0] == pytest.approx(
+        finding(name, without).replicates.whole[:, 0]
+    )
 
 
 def importance(*shares):
