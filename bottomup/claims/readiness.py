@@ -50,6 +50,15 @@ def not_ready(curves: Mapping[str, pd.DataFrame], quality: pd.DataFrame) -> dict
 
 def late_fall(curve: pd.DataFrame) -> float:
     """How much the dev loss fell over the second half of the tokens, nats, on a line between two
-    evaluations; NaN if the first is later."""
-    tokens, loss = curve[["tokens", "dev_loss_nats"]].dropna().to_numpy(float).T
-    return float(np.interp(tokens[-1] / 2, tokens, loss, left=nan) - loss[-1])
+    evaluations; NaN if the first is later.
+
+    Of a schedule, dev loss is that of its last phase, so only tokens of this phase count: those
+    after the last evaluation that is `early`.
+    """
+    early = curve.get("early", pd.Series(False, curve.index))
+    late = curve.loc[~early, ["tokens", "dev_loss_nats"]].dropna()
+    if late.empty:
+        return nan
+    tokens, loss = late.to_numpy(float).T
+    begin = curve["tokens"].where(early, 0).max()
+    return float(np.interp((begin + tokens[-1]) / 2, tokens, loss, left=nan) - loss[-1])

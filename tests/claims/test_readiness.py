@@ -23,6 +23,21 @@ def test_the_late_fall_is_that_of_the_second_half_of_the_tokens():
     assert late_fall(curve(4.0, None, 4.0, 4.0)) == 0.0
 
 
+def test_of_a_schedule_only_its_last_phase_can_show_that_it_still_learns():
+    """Of ten million tokens four are the first phase's, which does not train what dev asks."""
+
+    def scheduled(*last):
+        return curve(9.0, 9.0, 9.0, 9.0, *last).assign(early=[True] * 4 + [False] * 6)
+
+    # The last phase is half over after seven.
+    assert late_fall(scheduled(9.0, 4.0, 3.0, 3.0, 3.0, 3.0)) == 0.0
+    assert late_fall(scheduled(9.0, 4.0, 3.5, 3.25, 3.0, 3.0)) == 0.5
+    ended = {"lm_then_mlm-1": scheduled(9.0, 4.0, 3.0, 3.0, 3.0, 3.0)[:4]}
+    assert not_ready(ended, quality()) == {
+        "lm_then_mlm": "dev loss is not known at half of its tokens"
+    }
+
+
 def test_few_evaluations_do_not_hide_a_fall():
     rare = pd.DataFrame({"tokens": [40.0, 90.0, 100.0], "dev_loss_nats": [5.0, 4.0, 3.9]})
     # A fifth of the way from 40 to 90.
