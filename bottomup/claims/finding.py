@@ -11,7 +11,15 @@ import numpy as np
 from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.claims.claim import Claim, Parts
 from bottomup.claims.controls import untrained
-from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, pooled_prior
+from bottomup.claims.inference import (
+    NO_PRIOR,
+    Decision,
+    Evidence,
+    Prior,
+    decide,
+    pooled_prior,
+    unknown_runs,
+)
 from bottomup.claims.tables import (
     Blocks,
     Tables,
@@ -182,9 +190,20 @@ class Finding:
     def decided(self, prior: Prior) -> "Decided":
         claim = self.claim
         before = self.before.evidence(self.blocks) if self.before else None
-        initial = decide(before, prior, claim.margin, claim.one_of) if before else None
+        initial = _over_runs(before, prior, claim.margin, claim.one_of) if before else None
         decisions = decided(claim, prior, self.parts, self.added, self.of_condition, initial)
         return decisions.in_vain() if self.unrepeated else decisions
+
+    def of_one_run(self, prior: Prior) -> str:
+        """What is of one run, while nothing tells how far a second one would be; empty if
+        nothing is."""
+        known = {
+            "it": (self.parts, prior),
+            "what training adds": (self.added, prior),
+            "its condition": (self.of_condition, of_condition(self.claim, prior)),
+        }
+        unknown = (name for name, (of, usual) in known.items() if of and unknown_runs(of, usual))
+        return next(unknown, "")
 
 
 def decided(
@@ -198,10 +217,10 @@ def decided(
     """The sentence holds if its parts do and, where there is evidence, training adds to them. It is
     contradicted if its parts are reversed and training does not add but takes away. If its
     condition is not met, or if nothing tells how far a second run would be, nothing is decided."""
-    own = decide(parts, prior, claim.margin, claim.one_of).within(claim.within)
+    own = _over_runs(parts, prior, claim.margin, claim.one_of).within(claim.within)
     more = None
     if added:
-        more = decide(added, prior, claim.margin).within(claim.within.of_differences)
+        more = _over_runs(added, prior, claim.margin).within(claim.within.of_differences)
     holds, absent, contradicted = own.above, own.below, own.below
     towards = smaller = np.ones_like(own.value)
     if more:
@@ -210,15 +229,23 @@ def decided(
         towards = more.above
     if claim.has_published_size:
         short = replace(parts, values=parts.values - claim.published)
-        smaller = decide(short, prior, 0.0, claim.one_of).below
+        smaller = _over_runs(short, prior, 0.0, claim.one_of).below
     p = PValues(holds, absent, contradicted, towards, smaller)
     met = None
     if condition:
-        met = decide(condition, of_condition(claim, prior), claim.margin_of_condition)
+        met = _over_runs(condition, of_condition(claim, prior), claim.margin_of_condition)
         p = p.at_least(met.above)
-    unknown_runs = parts.n_runs == 1 and not prior.df
-    decisions = Decided(own, more, initial, met, p, unknown_runs)
-    return decisions.in_vain() if unknown_runs else decisions
+    return Decided(own, more, initial, met, p)
+
+
+def _over_runs(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False) -> Decision:
+    """As `decide`, but documents alone decide nothing; the interval still tells how far they
+    vary."""
+    decision = decide(evidence, prior, margin, one_of)
+    if not unknown_runs(evidence, prior):
+        return decision
+    never = np.ones_like(decision.value)
+    return replace(decision, above=never, below=never)
 
 
 def of_condition(claim: Claim, prior: Prior) -> Prior:
@@ -230,15 +257,13 @@ def of_condition(claim: Claim, prior: Prior) -> Prior:
 @dataclass(frozen=True)
 class Decided:
     """Decisions on the parts of a claim, on what training adds to its statistic, on the initial
-    models and on its condition; and the p-values that follow. Arrays `[...]` as in `Evidence`.
-    unknown_runs: whether there is one run, and nothing tells how far a second one would be."""
+    models and on its condition; and the p-values that follow. Arrays `[...]` as in `Evidence`."""
 
     own: Decision
     added: Decision | None
     initial: Decision | None
     condition: Decision | None
     p: PValues
-    unknown_runs: bool
 
     def in_vain(self) -> "Decided":
         """The same, with nothing decided."""

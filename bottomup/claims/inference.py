@@ -155,6 +155,11 @@ def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
     )
 
 
+def unknown_runs(evidence: Evidence, prior: Prior) -> bool:
+    """Whether there is one run, and nothing tells how far a second one would be."""
+    return evidence.n_runs == 1 and not prior.df
+
+
 def known_errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
     """Standard errors and their degrees of freedom, as from `errors`. An error of 0, or of what
     rounding leaves of it, becomes NaN: a finite sample without spread does not tell how far another

@@ -165,7 +165,7 @@ def _power(finding: Finding, decisions: Decided, prior: Prior) -> float:
     if its statistic has the published size, and its initial models and its condition the values
     that they have here. NaN if that is not known."""
     claim = finding.claim
-    if finding.unrepeated or decisions.unknown_runs:
+    if finding.unrepeated or finding.of_one_run(prior):
         return math.nan
     chances = [power(finding.parts, prior, claim.published, claim.margin, claim.one_of)]
     if finding.added and decisions.initial:

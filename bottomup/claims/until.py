@@ -38,10 +38,13 @@ def until(
         return "a third run, for more than one pair"
     if finding.unrepeated:
         return f"more than one of {len(finding.asked)} runs has what it asks for"
-    if decisions.unknown_runs and of_first:
+    one_run = finding.of_one_run(prior)
+    if one_run == "it" and of_first:
         return OF_FIRST_SEED
-    if decisions.unknown_runs:
+    if one_run == "it":
         return "a second run tells how far runs are apart"
+    if one_run:
+        return f"{one_run} has a second run, which tells how far runs are apart"
     if decisions.less_than_before:
         return LESS_THAN_BEFORE
     known = (finding.parts, finding.added, finding.of_condition)

@@ -202,6 +202,32 @@ def test_a_condition_in_another_unit_does_not_hang_on_that_of_the_claim(unit):
     assert [word(condition) for condition in (1.9, 2.5)] == ["undecided", "reproduced"]
 
 
+@pytest.mark.parametrize(("n_runs", "word"), [(1, "undecided"), (3, "reproduced")])
+@pytest.mark.parametrize(("usual", "size"), [(NO_PRIOR, None), (Prior(0.01, 2.0), 1.0)])
+def test_a_condition_on_one_run_is_not_met_by_its_documents(n_runs, word, usual, size):
+    """Even where it is 200 of their standard errors large: nothing tells of other runs, also where
+    the usual variance is in another unit."""
+    these = runs_of(mt=[3, 3.1, 3.2], lm=[2.0, 2.1, 1.9][:n_runs])
+    one = found_of(claim(of("mt"), where=of("lm"), where_size=size), these)
+    assert one.decided(usual).p.alone == word
+    assert one.of_one_run(usual) == ("its condition" if n_runs == 1 else "")
+
+
+def test_one_initial_model_tells_nothing_of_what_training_adds():
+    """Neither that it adds, takes away, or that the initial models show the same."""
+    for before in (1.0, 5.0):
+        one = found_of(claim(of("mt")), runs_of(mt=[3, 3.1, 3.2], untrained=[before]))
+        how = one.decided(NO_PRIOR)
+        assert (how.added.above, how.added.below, how.initial.above) == (1, 1, 1)
+        assert (how.p.alone, one.of_one_run(NO_PRIOR)) == ("undecided", "what training adds")
+        # How far documents vary is shown.
+        assert how.added.value == pytest.approx(3 - before) and how.added.low < 3 - before
+    usual = Prior(0.01, 2.0)
+    one = found_of(claim(of("mt")), runs_of(mt=[3, 3.1, 3.2], untrained=[1.0]))
+    assert (one.decided(usual).p.alone, one.of_one_run(usual)) == ("reproduced", "")
+    assert decided(mt=[-3, -3.1, -3.2], untrained=[5]) != "contradicted"
+
+
 def test_a_condition_that_was_not_measured_leaves_the_claim_so():
     with pytest.raises(NotMeasuredError):
         found_of(claim(of("mt"), where=of("lm")), runs_of(mt=[3, 3]))

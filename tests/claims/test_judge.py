@@ -44,6 +44,13 @@ def test_the_row_of_a_claim():
     assert row["margin"] == pytest.approx(0.1) and row["p_value"] < 0.01
 
 
+def test_one_initial_model_asks_for_a_second():
+    row = judged(of_seeds(mt=[3.0, 3.1, 3.2], untrained=[1.0]), claim(of("mt")))
+    assert row["verdict"] == "undecided" and np.isnan(row["power"])
+    wanted = "what training adds has a second run, which tells how far runs are apart"
+    assert row["undecided_until"] == wanted
+
+
 def test_what_was_not_measured_says_so_and_is_empty():
     def second(tables):
         raise NotMeasuredError("second row")
