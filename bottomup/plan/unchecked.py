@@ -27,6 +27,6 @@ def number(config: dict, path: str) -> float:
     for name in sections:
         config = section(config, name)
     value = config.get(last)
-    if type(value) in (int, float) and 0 < value < math.inf:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
         return value
     return math.nan
