@@ -103,16 +103,20 @@ class Truth:
     @classmethod
     def of(cls, claim: Claim, finding: Finding, published: Finding | None) -> "Truth":
         """The truth as published. If the parts are not published, each is as large as the published
-        statistic."""
+        statistic; parts of a condition in another unit are of the size of this unit."""
 
-        def known(measured: Replicates | None, theirs: Replicates | None) -> np.ndarray:
+        def known(
+            measured: Replicates | None, theirs: Replicates | None, size: float
+        ) -> np.ndarray:
             n_parts = len(measured.whole) if measured else 0
             if theirs and len(theirs.whole) == n_parts:
                 return theirs.whole[:, 0]
-            return np.full(n_parts, claim.published)
+            return np.full(n_parts, size)
 
-        parts = known(finding.replicates, published.replicates if published else None)
-        condition = known(finding.condition, published.condition if published else None)
+        theirs = (published.replicates, published.condition) if published else (None, None)
+        size = claim.published if claim.where_size is None else claim.where_size
+        parts = known(finding.replicates, theirs[0], claim.published)
+        condition = known(finding.condition, theirs[1], size)
         extreme = claim.extreme
         initial = finding.before if finding.difference else None
         before = extreme(initial.whole[:, 0]) if initial else 0.0

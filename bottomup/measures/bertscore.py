@@ -103,7 +103,7 @@ class LikeWords:
     """Draws a replacement for a word: another word of the text that is about as frequent.
 
     Words are given, and returned, as the places of their tokens. All types within `LIKE` ranks by
-    frequency are equally probable.
+    frequency are equally probable. The only word of a text stays.
     """
 
     def __init__(self, text: TokenFile, random: np.random.Generator):
@@ -120,7 +120,8 @@ class LikeWords:
     def __call__(self, word: np.ndarray) -> np.ndarray:
         rank = self.rank[self._type(word)]
         near = np.arange(max(0, rank - LIKE), min(len(self.types), rank + LIKE + 1))
-        return self.tokens[self.types[self.random.choice(near[near != rank])]]
+        others = near[near != rank]
+        return self.tokens[self.types[self.random.choice(others)]] if len(others) else word
 
 
 def changed(

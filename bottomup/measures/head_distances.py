@@ -145,7 +145,7 @@ def rows(measured: Distances, a: Subject, b: Subject) -> Iterator[dict]:
     The same layer is the one at the same share of the depth. In one model no head is compared with
     itself. quantity: distance of the `nearest`, `mean` distance, and that of the nearest on other
     sentences of the same length, `nearest_by_place`; `value`, `ci_low`, `ci_high` and `without` are
-    in nats, 0 to ln 2. to_layer, to_head: which one is nearest, or the `one`.
+    in nats, 0 to ln 2. to_layer, to_head: which one is nearest, or the `one`; none without values.
     """
     (layers, heads), (other_layers, other_heads) = places(a), places(b)
 
@@ -168,7 +168,8 @@ def rows(measured: Distances, a: Subject, b: Subject) -> Iterator[dict]:
             if not some.any():
                 continue
             values, by_place = (of[:, row, some] for of in (measured.values, measured.by_place))
-            best = np.flatnonzero(some)[values[0].argmin()]
+            known = np.isfinite(values[0]).all()
+            best = np.flatnonzero(some)[values[0].argmin()] if known else None
             for quantity, of, to in (
                 (NEAREST, values.min(axis=1), best),
                 (MEAN, values.mean(axis=1), None),

@@ -135,8 +135,8 @@ def where(folder: Path) -> Iterator[str]:
     table, page = folder / "measures/claims.csv", folder / "claims.html"
     if table.exists() and page.exists():
         with table.open(encoding="utf-8", newline="") as file:
-            once = (row for row in csv.DictReader(file) if not row["same_number_as"])
-            verdicts = Counter(row["verdict"] for row in once)
+            once = (row for row in csv.DictReader(file) if not row.get("same_number_as"))
+            verdicts = Counter(row.get("verdict") or "unknown" for row in once)
         counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
         yield f"Verdicts: {page} ({counted})"
 

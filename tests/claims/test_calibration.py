@@ -74,6 +74,15 @@ def test_a_simulated_study_has_no_intervals_that_nobody_reads(monkeypatch):
     assert simulated.judged(Truth.of(ONE, finding, None)).p.holds.shape == (10,)
 
 
+def test_a_condition_in_another_unit_has_a_size_of_its_own():
+    """Else a claim about doublings would be tried on rises of 100 points of accuracy."""
+    finding = found(study([1.5, 1.5]))["one"]
+    both = replace(finding, condition=finding.replicates)
+    for size, condition in ((None, ONE.published), (0.25, 0.25)):
+        truth = Truth.of(replace(ONE, where_size=size), both, None)
+        assert {*truth.condition} == {condition} and {*truth.parts} == {ONE.published}
+
+
 def by_brute_force(truth, n_studies=150):
     """Shares of studies, made from scratch, in which each claim is reproduced and contradicted."""
     rng, verdicts = np.random.default_rng(0), []

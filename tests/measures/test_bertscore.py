@@ -141,6 +141,12 @@ def test_words_are_replaced_by_others_about_as_frequent():
     assert 0 not in apart and {*map(abs, apart)} == {*range(1, measure_of.LIKE + 1)}
 
 
+def test_the_only_word_of_a_text_stays():
+    text = TokenFile(np.array([7, 7, EOS], np.int32), np.array([0, 1, NO_WORD]), np.array([0, 3]))
+    like = measure_of.LikeWords(text, np.random.default_rng(0))
+    assert like(np.array([1])).tolist() == [1]
+
+
 def test_what_is_changed_in_a_sentence():
     words = [np.array([0, 1]), np.array([2]), np.array([3]), np.array([4])]
     some = np.array([0, 2, 3])

@@ -127,6 +127,13 @@ def test_in_one_model_no_head_is_compared_with_itself():
     )
 
 
+def test_without_a_sentence_of_the_same_length_no_head_is_the_nearest():
+    a = Run(drawn("mlm", layers=2, heads=2), Named())
+    every = table(a, a, random_text().select(np.array([0])))
+    nearest = every.query("quantity == 'nearest'")
+    assert nearest["value"].isna().all() and nearest[["to_layer", "to_head"]].isna().all(axis=None)
+
+
 def test_of_models_that_read_one_side_and_both_only_queries_of_both_count():
     """The first token sees itself alone in one of them."""
     a, b = (Run(drawn(name, layers=1, heads=2), Named()) for name in ("lm", "mlm"))

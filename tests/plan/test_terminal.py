@@ -162,6 +162,13 @@ def test_the_end_says_where_everything_is(said, tmp_path):
     ]
 
 
+def test_verdicts_of_an_earlier_version_are_counted_as_they_are(tmp_path):
+    results(tmp_path)
+    (tmp_path / "measures/claims.csv").write_text("claim,verdict\na,reproduced\nb\n")
+    *_, last = terminal.where(tmp_path)
+    assert last.endswith("(1 reproduced, 1 unknown)")
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
