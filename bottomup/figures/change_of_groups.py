@@ -19,11 +19,11 @@ def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `change` and, if given, `change_freq` or `change_pos`.
 
     `grouping` is `frequency_rank` or `pos`. As in the paper, the step out of the embeddings is not
-    shown, unless there is no other.
+    shown, unless a model has no other.
     """
     columns = ["layer_a", "layer_b", "n_occurrences"]
     rows = groups.select(tables, "change", grouping, columns)
-    rows = rows[rows["layer_b"] > min(1, rows["layer_a"].max())]
+    rows = groups.beyond_embeddings(rows, "panel")
     steps = rows["layer_a"].astype(str) + "-" + rows["layer_b"].astype(str)
     drawn = groups.ours(rows.assign(x=steps))
     panels = style.ordered(drawn["panel"])

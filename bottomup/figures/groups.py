@@ -66,6 +66,13 @@ def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.D
     return rows.sort_values("series", key=lambda groups: groups.map(place), kind="stable")
 
 
+def beyond_embeddings(rows: pd.DataFrame, model: str) -> pd.DataFrame:
+    """Without the step out of the embeddings, unless a model, by the column `model`, has no
+    other."""
+    top = rows.groupby(model)["layer_b"].transform("max")
+    return rows[(rows["layer_b"] > 1) | (top == 1)]
+
+
 def ours(rows: pd.DataFrame) -> pd.DataFrame:
     """Points of rows with `panel`, `series` and `x`."""
     rows = rows.rename(columns={"distance": "value"})

@@ -45,7 +45,7 @@ def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
     measured = table(tables, measure, [*groups.NEEDED, layer])
     rows = measured[measured["grouping"] == grouping]
     if measure == "change":
-        rows = rows[rows[layer] > min(1, rows[layer].max() - 1)]
+        rows = groups.beyond_embeddings(rows, "objective")
     estimates = []
     for (objective, seed, matching), run in rows.groupby(["objective", "seed", "matching"]):
         values = np.column_stack([run["distance"], np.stack(run[jackknife.WITHOUT])])

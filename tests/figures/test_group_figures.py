@@ -116,6 +116,26 @@ def test_the_step_out_of_the_embeddings_is_shown_where_it_is_the_only_one(study)
     assert set(points["x"]) == {"0-1"}
 
 
+@pytest.fixture
+def of_two_depths(study):
+    """MLM has two layers, LM one."""
+    deep, shallow = study(2, objectives=("mlm",)), study(1, objectives=("lm",))
+    return {name: pd.concat([deep[name], shallow[name]]) for name in ("change", "influence")}
+
+
+def test_each_model_has_the_steps_of_its_own_depth(of_two_depths):
+    figure, points = draw("change", "pos", of_two_depths, published=False)
+    steps = points[["panel", "x"]].drop_duplicates()
+    assert sorted(zip(steps["panel"], steps["x"], strict=True)) == [("lm", "0-1"), ("mlm", "1-2")]
+    figure.draw_without_rendering()
+
+
+def test_matching_has_the_change_of_a_model_of_one_layer(of_two_depths):
+    _, points = matching.draw(of_two_depths)
+    found = {panel for panel in points["panel"] if panel.endswith(", change, pos")}
+    assert found == {"lm, change, pos", "mlm, change, pos"}
+
+
 def test_the_legend_says_how_much_text(drawn):
     name, grouping, figure, _ = drawn
     counts = "2,000 occurrences each"
