@@ -273,6 +273,20 @@ def test_of_many_parts_none_of_which_holds_few_verdicts_are_wrong():
         assert share_decided(found, NO_PRIOR, one_of=one_of) <= 0.05
 
 
+@pytest.mark.parametrize(
+    ("n_parts", "level", "wrong"),
+    [(1, 0.025, 0.025), (3, 0.025, 0.07), (6, 0.025, 0.14), (3, 0.0025, 0.007), (6, 0.0025, 0.015)],
+)
+def test_the_least_of_noisy_parts_lies_below_the_least_of_sure_ones(n_parts, level, wrong):
+    """What training adds is their difference; here it adds nothing, and only trained runs vary."""
+    runs = np.random.default_rng(0).standard_normal((3, N, n_parts))
+    without = ((runs.sum(axis=0) - runs) / 2).min(axis=-1, keepdims=True)
+    least = runs.mean(axis=0).min(axis=-1, keepdims=True)
+    added = evidence(least, text=1e-10, run=variance_of_runs(without), n_runs=3)
+    share = np.mean(decide(added, NO_PRIOR, 0.05).below <= level)
+    assert wrong / 2 <= share <= wrong
+
+
 @pytest.mark.parametrize(("run", "text"), [(1.0, 0.0), (1.0, 0.3), (0.1, 1.0)])
 def test_intervals_cover_the_truth(run, text):
     found = simulated(3, effect=2.0, run=run, text=text)
