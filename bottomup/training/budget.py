@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from torch import nn
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.batches import Text
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkModel
@@ -42,9 +43,14 @@ def source_tokens(
     of_lm = own = predictions
     if equal == "operations":
         of_lm, own = partial(operations, model=model_of(lm)), partial(operations, model=model)
-    share = in_training(of_lm, lm, source, short_first)
-    share /= in_training(own, objective, text, short_first)
-    return max(1, round(budget * share))
+    of_budget = in_training(of_lm, lm, source, short_first)
+    of_own = in_training(own, objective, text, short_first)
+    if not of_own:
+        raise UserError(
+            f"equal: {equal}: {objective.name} predicts no token of the training split, so no "
+            "number of tokens is enough; take equal: tokens, or raise corpus.cleaning.min_words"
+        )
+    return max(1, round(budget * (of_budget / of_own)))
 
 
 def in_training(

@@ -6,6 +6,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from bottomup import objectives
+from bottomup.core.errors import UserError
 from bottomup.corpus.batches import Text, forever
 from bottomup.corpus.specials import PAD
 from bottomup.plan.study import modules
@@ -81,6 +82,13 @@ def test_equal_predictions():
         arguments = (900, objective, model, text_of(objective), model_of)
         assert source_tokens("predictions", *arguments) == tokens
         assert source_tokens("tokens", *arguments) == 900
+
+
+def test_no_number_of_tokens_gives_predictions_to_what_has_none():
+    """Each sentence has one sub-word, and nothing stands on both sides of what is predicted."""
+    objective, text = objectives.load("lm_bidirectional", {}), Text(tokens_of([[5], [6], [7]]))
+    with pytest.raises(UserError, match="lm_bidirectional predicts no token of the training split"):
+        source_tokens("predictions", 1000, objective, initial(objective.name), text, model_of)
 
 
 def test_predictions_are_equal_where_short_sentences_come_first():
