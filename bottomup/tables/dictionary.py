@@ -13,7 +13,6 @@ from bottomup.core.layers import depths
 from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
-from bottomup.views.values import UndefinedError
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +54,7 @@ class Settings(Section):
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.core.device import device
     from bottomup.measures.dictionary import dictionary
+    from bottomup.views.values import UndefinedError
 
     asked = depths(len(seen.views) - 1, settings.layers)
     for layer, x, y in seen.pairs_of_layers():

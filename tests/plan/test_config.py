@@ -1598,7 +1598,7 @@ def test_a_later_look_trains_no_more_halves():
     assert pairs == {f"lm_half1-{seed}.lm_half2-{seed}" for seed in (1, 2)}
 
 
-@pytest.mark.parametrize("seeds", [[1, 0], [0, 1], [2, 5]])
+@pytest.mark.parametrize("seeds", [[2, 1], [1, 2], [2, 5]])
 def test_pairs_of_the_first_seed(seeds):
     pairs = Slices(load(changed(seeds=seeds))).subjects.first_pairs()
     of_seeds = {tuple(int(run.split("-")[1]) for run in pair.split(".")) for pair in pairs}
