@@ -15,6 +15,7 @@ of a feature that one run has weakly, so that it looks exclusive where it is not
 2025, arXiv 2504.02922); here nothing is penalized.
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -28,7 +29,7 @@ from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
 from bottomup.measures.least_squares import rows_and_needed
-from bottomup.views.values import checked, varying_deviations
+from bottomup.views.values import checked, deviations, require_finite
 
 BATCH = 512  # occurrences of an update, among which the largest activations are kept
 LEARNING_RATE = 3e-3  # at the start; it falls to 0
@@ -37,6 +38,8 @@ EXCLUSIVE = 0.1  # only one run has a feature whose relative norm is this near t
 TOP = 20  # occurrences with the largest activation, by which a feature is named
 NAMES = {"token": "input_id", "next_token": "right_id", "position": "position"}
 KINDS = ("only_a", "only_b", "both")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,16 @@ def norms_of(decoder: Tensor, split: int) -> Tensor:
 
 def scaled(view: np.ndarray, width: int) -> np.ndarray:
     """A view with each neuron centered, of a mean squared length of `width`, that of the wider of
-    two: else features that both have alike would be longer in it. UserError if it holds NaN or
-    infinity, or is the same at all occurrences."""
+    two: else features that both have alike would be longer in it. One that is the same at all
+    occurrences is 0, and has no features. UserError if it holds NaN or infinity."""
     mean = checked(view, "a dictionary").mean(axis=0, dtype=np.float64)
     centered = view - mean
     squares = np.square(centered)
-    varying_deviations(squares.mean(axis=0), mean, "a dictionary")
+    variance = squares.mean(axis=0)
+    require_finite(variance, "a dictionary")
+    if np.isinf(deviations(variance, mean)).all():
+        log.warning("a view is the same at all occurrences; look for a run or layer that collapsed")
+        return np.zeros(view.shape, dtype=np.float32)
     own = np.sqrt(width / view.shape[1])
     return (own * (centered / np.sqrt(squares.mean()))).astype(np.float32)
 
@@ -123,7 +130,8 @@ def best_decoder(code: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     code, x = code.double(), x.double()
     centered = code - code.mean(dim=0)
     scatter = centered.T @ centered
-    ridge = RIDGE * scatter.diagonal().mean() * torch.eye(len(scatter)).to(scatter)
+    share = scatter.diagonal().mean() or 1  # 0, if no occurrence has any feature
+    ridge = RIDGE * share * torch.eye(len(scatter)).to(scatter)
     decoder = torch.linalg.solve(scatter + ridge, centered.T @ x)
     return decoder.float(), (x.mean(dim=0) - code.mean(dim=0) @ decoder).float()
 

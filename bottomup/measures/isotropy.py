@@ -32,24 +32,13 @@ from scipy.sparse import csr_array
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
-from bottomup.views.values import UndefinedError, checked, deviations, require_finite
+from bottomup.views.values import checked, deviations, require_finite
 
 # Occurrences drawn at random, as in the paper.
 DRAWN = 1000
 # The fewest occurrences of a word whose variance counts, as in the paper: the first component of n
 # occurrences holds 1 / n at least.
 LEAST = 5
-# The rows of one layer and version: measure, and whether it is adjusted.
-MEASURES = (
-    ("anisotropy", False),
-    ("self_similarity", False),
-    ("self_similarity", True),
-    ("intra_sentence_similarity", False),
-    ("intra_sentence_similarity", True),
-    ("first_component", False),
-    ("maximum_explainable_variance", False),
-    ("maximum_explainable_variance", True),
-)
 
 log = logging.getLogger(__name__)
 
@@ -229,19 +218,20 @@ def isotropy(
 
     Values without a block keep the mean and scale of the view, and the rest of the same draw.
     maximum_explainable_variance has no such values and no interval: each would need the components
-    of all words again. A version in which some vector is zero has no values, as the centered one of
-    a view that is the same everywhere. Memory holds one layer in float64, and no copy of it.
+    of all words again. Where some vector is zero, as all are once a view that is the same
+    everywhere is centered, no cosine has a value. Memory holds one layer in float64, and no copy of
+    it.
     """
     of_rows = {"words": words, "sentences": sentences, "blocks": blocks}
     for layer, view in enumerate(views):
         view = checked(view, "isotropy", **of_rows)
         for version, rows in versions(view):
-            try:
-                measured = list(_measures(rows, words, sentences, blocks, n, seed))
-            except UndefinedError as error:
-                log.warning(f"layer {layer}, {version}: {error}")
-                measured = [_row_alone(*of, np.nan) for of in MEASURES]
-            for row in measured:
+            if rows.any(axis=1).all():
+                scales = _scales(rows)
+            else:
+                scales = np.full(len(rows), np.nan)
+                log.warning(f"layer {layer}, {version}: {zero('a representation')}")
+            for row in _measures(rows, scales, words, sentences, blocks, n, seed):
                 yield {"layer": layer, "version": version, **row}
         del rows  # before the next layer is read
 
@@ -269,16 +259,17 @@ def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 def _measures(
     rows: np.ndarray,
+    scales: np.ndarray,
     words: np.ndarray,
     sentences: np.ndarray,
     blocks: np.ndarray,
     n: int,
     seed: int,
 ) -> Iterator[dict]:
-    """The rows of `isotropy` for one version of a view."""
-    count, scales, drawn = jackknife.n_blocks(blocks), _scales(rows), _drawn(len(rows), n, seed)
+    """The rows of `isotropy` for one version of a view; scales: see `_scales`."""
+    count, drawn = jackknife.n_blocks(blocks), _drawn(len(rows), n, seed)
     kept = [drawn, *(drawn[blocks[drawn] != block] for block in range(count))]
-    baseline = np.array([_between(_units(rows[some]), words[some]) for some in kept])
+    baseline = np.array([_between(rows[some] * scales[some, None], words[some]) for some in kept])
     yield _row("anisotropy", False, baseline)
     in_sentence = _intra_sentence(rows, scales, sentences)
     _, first = np.unique(sentences, return_index=True)
@@ -387,7 +378,7 @@ def _first_share(rows: np.ndarray) -> float:
     gram = rows @ rows.T if len(rows) < rows.shape[1] else rows.T @ rows
     last = len(gram) - 1
     [largest] = eigh(gram, eigvals_only=True, subset_by_index=[last, last])
-    return float(largest / np.trace(gram))
+    return float(jackknife.ratio(largest, np.trace(gram)))
 
 
 def _sums(rows: np.ndarray, scales: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
@@ -410,9 +401,9 @@ def _scales(rows: np.ndarray) -> np.ndarray:
     return 1 / lengths
 
 
-def zero(what: str) -> UndefinedError:
+def zero(what: str) -> UserError:
     """The error for a vector without a direction."""
-    return UndefinedError(
+    return UserError(
         f"{what} is zero; cosines need a direction; look for a run or layer that collapsed"
     )
 

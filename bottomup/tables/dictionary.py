@@ -4,7 +4,6 @@ Rows: one for each layer, measure and kind of features, see `bottomup.measures.d
 are of trained objectives that are compared: runs of one seed of two, and two seeds of one.
 """
 
-import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,6 @@ from bottomup.core.layers import depths
 from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
-
-log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from bottomup.plan.subjects import Subjects
@@ -54,23 +51,16 @@ class Settings(Section):
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.core.device import device
     from bottomup.measures.dictionary import dictionary
-    from bottomup.views.values import UndefinedError
 
     asked = depths(len(seen.views) - 1, settings.layers)
     for layer, x, y in seen.pairs_of_layers():
         if layer in asked:
-            try:
-                measured = list(
-                    dictionary(
-                        *(x, y, seen.occurrences),
-                        times=settings.times,
-                        active=settings.active,
-                        steps=settings.steps,
-                        seed=settings.seed,
-                        device=device(),
-                    )
-                )
-            except UndefinedError as error:
-                log.warning(f"layer {layer}: {error}")
-                continue
+            measured = dictionary(
+                *(x, y, seen.occurrences),
+                times=settings.times,
+                active=settings.active,
+                steps=settings.steps,
+                seed=settings.seed,
+                device=device(),
+            )
             yield from ({"layer": layer, **row} for row in measured)

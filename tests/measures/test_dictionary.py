@@ -91,14 +91,22 @@ def test_rows_say_how_alike_occurrences_are_and_intervals_are_within_documents()
     assert rows.loc[["dead", "token"], ["ci_low", "ci_high"]].isna().all(axis=None)
 
 
-@pytest.mark.parametrize(
-    ("value", "message"), [(np.nan, "holds NaN or infinity"), (3.0, "the same at all occurrences")]
-)
-def test_views_that_no_dictionary_can_explain(value, message):
+def test_views_that_no_dictionary_can_explain():
     x, y = planted(6, 12, n=400)
-    for views in ((np.full_like(x, value), y), (x, np.full_like(y, value))):
-        with pytest.raises(UserError, match=message):
+    for views in ((np.full_like(x, np.nan), y), (x, np.full_like(y, np.nan))):
+        with pytest.raises(UserError, match="holds NaN or infinity"):
             found(*views, steps=1)
+
+
+def test_a_collapsed_layer_has_no_features(caplog):
+    """All that is active is then of the other run; of two, nothing is."""
+    x, y = planted(6, 12)
+    one = found(x, np.full_like(y, 0.1), steps=50)["value"]
+    assert np.isnan(one["explained", "b"]) and one["explained", "a"] > 0
+    assert one["share", "only_a"] == one["imbalance", "all"] == 1
+    both = found(np.full_like(x, 3.0), np.full_like(y, 0.1), steps=50)["value"]
+    assert both["dead", "all"] == 1 and both.drop("dead").isna().all()
+    assert "the same at all occurrences" in caplog.text
 
 
 @pytest.mark.parametrize("block", [0, 1])
