@@ -34,16 +34,20 @@ def not_ready(curves: Mapping[str, pd.DataFrame], quality: pd.DataFrame) -> dict
             if value < floor:
                 reasons.setdefault(objective, []).append(f"{metric} {value:.2g}, below {floor:g}")
     falls: dict[str, list[float]] = {}
+    tokens: dict[str, str] = {}
     for run, curve in curves.items():
         objective, _, _ = run.rpartition("-")
         falls.setdefault(objective, []).append(late_fall(curve))
+        tokens[objective] = "the tokens of its last phase" if "early" in curve else "its tokens"
     for objective, of_runs in falls.items():
         fall = sum(of_runs) / len(of_runs)
         if isnan(fall):
-            reasons.setdefault(objective, []).append("dev loss is not known at half of its tokens")
+            reasons.setdefault(objective, []).append(
+                f"dev loss is not known at half of {tokens[objective]}"
+            )
         elif fall > STILL_FALLING:
             reasons.setdefault(objective, []).append(
-                f"dev loss fell by {fall:.2f} nats over the second half of its tokens"
+                f"dev loss fell by {fall:.2f} nats over the second half of {tokens[objective]}"
             )
     return {objective: ", ".join(why) for objective, why in reasons.items()}
 
