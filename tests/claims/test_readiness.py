@@ -34,7 +34,7 @@ def test_of_a_schedule_only_its_last_phase_can_show_that_it_still_learns():
     assert late_fall(scheduled(9.0, 4.0, 3.5, 3.25, 3.0, 3.0)) == 0.5
     ended = {"lm_then_mlm-1": scheduled(9.0, 4.0, 3.0, 3.0, 3.0, 3.0)[:4]}
     assert not_ready(ended, quality()) == {
-        "lm_then_mlm": "dev loss is not known at half of its tokens"
+        "lm_then_mlm": "dev loss is not known at half of the tokens of its last phase"
     }
 
 
