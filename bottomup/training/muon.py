@@ -17,7 +17,8 @@ class Muon(Optimizer):
     Up to rounding it computes the same as torch.optim.Muon with `adjust_lr_fn="match_rms_adamw"`:
     a step has the size of Adam's (Liu et al. 2025, section 2.2) and shrinks the weights by
     `weight_decay` times the rate. PyTorch iterates matrix by matrix; a small model has many, and on
-    a CPU that takes four times as long.
+    a CPU that takes four times as long. The weights of a convolution are one matrix, with a row for
+    each channel that it writes, as in Jordan's code.
     """
 
     def __init__(
@@ -42,9 +43,10 @@ class Muon(Optimizer):
         state = self.state[matrices[0]]
         mean = state.setdefault("momentum_buffer", torch.zeros_like(direction))
         mean.lerp_(direction, 1 - momentum)
-        steps = orthogonalized(direction.lerp_(mean, momentum)).to(direction.dtype)
+        flat = direction.lerp_(mean, momentum).flatten(2)
+        steps = orthogonalized(flat).to(direction.dtype).view_as(direction)
         torch._foreach_mul_(matrices, 1 - lr * weight_decay)
-        size = 0.2 * math.sqrt(max(direction.shape[1:]))
+        size = 0.2 * math.sqrt(max(flat.shape[1:]))
         torch._foreach_add_(matrices, list(steps), alpha=-lr * size)
 
 

@@ -14,13 +14,17 @@ def optimizers(model: nn.Module, name: str) -> list[Optimizer]:
 
     "adam": for all parameters, with the constants of the authors' code. "muon": steps matrices
     inside the layers along their orthogonalized momentum and all other parameters by Adam, at one
-    rate. Embeddings and the output layer are not inside.
+    rate. Embeddings and the output layer are not inside. The weights of a convolution are a matrix;
+    others of three dimensions are not, such as a checkpoint's experts, many matrices in one.
     """
     outside = {id(parameter) for parameter in _of_tokens(model)}
+    convolutions = {id(parameter) for parameter in _of_convolutions(model)}
     matrices = [
         parameter
         for parameter in model.parameters()
-        if name == "muon" and parameter.ndim == 2 and id(parameter) not in outside
+        if name == "muon"
+        and id(parameter) not in outside
+        and (parameter.ndim == 2 or id(parameter) in convolutions)
     ]
     inside = {id(parameter) for parameter in matrices}
     rest = [parameter for parameter in model.parameters() if id(parameter) not in inside]
@@ -37,3 +41,10 @@ def _of_tokens(model: nn.Module) -> Iterator[nn.Parameter]:
             yield from module.parameters()
         elif output := getattr(module, "get_output_embeddings", lambda: None)():
             yield from output.parameters()
+
+
+def _of_convolutions(model: nn.Module) -> Iterator[nn.Parameter]:
+    """The weights of convolutions that mix all channels."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv1d) and module.groups == 1:
+            yield module.weight

@@ -27,6 +27,19 @@ def test_muon_has_the_matrices_of_the_layers_and_adam_the_rest():
     assert {"encoder.embedding.tokens.weight", "head.weight"} <= named(model, adam)
 
 
+@pytest.mark.parametrize(
+    ("trunk", "weights"),
+    [("lstm", {"weight_ih_l0", "weight_hh_l0"}), ("convolution", {"weight"})],
+)
+def test_muon_has_the_weights_of_the_layers_of_every_trunk(trunk, weights):
+    model = initial("lm", trunk=trunk)
+    adam, muon = optimizers(model, "muon")
+    assert {name.split(".")[-1] for name in named(model, muon)} == weights
+    layers = {n for n, p in model.encoder.named_parameters() if p.ndim > 1 and "embedding" not in n}
+    assert {f"encoder.{name}" for name in layers} == named(model, muon)
+    assert named(model, adam) | named(model, muon) == {n for n, _ in model.named_parameters()}
+
+
 @pytest.mark.parametrize("tied", [True, False])
 def test_muon_has_no_matrix_of_tokens_of_another_family(tied):
     shape = {"hidden_size": 8, "intermediate_size": 16, "num_attention_heads": 2}
@@ -77,6 +90,21 @@ def test_muon_agrees_with_pytorchs():
         for start, one, other in zip(before, ours, theirs, strict=True):
             difference, step = (one - other).norm(), (other - start).norm()
             assert difference < 0.05 * step
+
+
+def test_muon_steps_a_convolution_as_the_linear_map_of_its_window():
+    """One of 3 tokens of width 8 is a linear map of 24 numbers."""
+    torch.manual_seed(1)
+    convolution = torch.nn.Conv1d(8, 16, 3)
+    linear = torch.nn.Linear(24, 16)
+    linear.weight.data.copy_(convolution.weight.detach().reshape(16, 24))
+    gradient = torch.randn(16, 8, 3)
+    for layer in (convolution, linear):
+        layer.weight.grad = gradient.reshape(layer.weight.shape).clone()
+        _, muon = optimizers(layer, "muon")
+        muon.param_groups[0]["lr"] = 0.01
+        muon.step()
+    assert torch.equal(convolution.weight.reshape(16, 24), linear.weight)
 
 
 @pytest.mark.parametrize("shape", [(0, 16), (16, 0)], ids=str)
