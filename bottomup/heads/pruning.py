@@ -115,7 +115,7 @@ class Pruner(ToTheEnd):
         del self.model.hard_concrete
         return progress
 
-    def update(self, sentences: np.ndarray, step: int) -> Tensor:
+    def update(self, sentences: np.ndarray, step: int) -> Tensor | None:
         """As in training; all parts of the batch share one draw of the gates."""
         torch.manual_seed(derive(self.seed, "gates", step))
         self.noise = [torch.rand(gate.log_alpha.shape, device=self.device) for gate in self.gates]

@@ -39,7 +39,7 @@ class Progress:
     best_dev_loss: float = float("inf")
     stale_evaluations: int = 0
     metrics: list[dict] = field(default_factory=list)  # the lines of metrics.jsonl
-    losses: list[float] = field(default_factory=list)  # of the updates since the last line
+    losses: list[float] = field(default_factory=list)  # of updates with predictions since a line
 
 
 class Checkpoint:

@@ -64,7 +64,7 @@ class Trainer:
         self.checkpoint, self.accumulate = checkpoint, accumulate
         self.finished, self.stop, self.kept = finished, stop, kept or {}
         self.device = next(model.parameters()).device
-        self.unread: list[Tensor] = []  # losses that are still on the device
+        self.unread: dict[int, Tensor] = {}  # losses that are still on the device, by step
         self.optimizers = optimizers(model, settings.optimizer)
         self.rate = 0.0  # the learning rate of the last update
         self.spent = 0.0  # the share of `max_tokens` that was read before it
@@ -105,11 +105,14 @@ class Trainer:
             progress.step += 1
             self.set_rate(progress)
             progress.tokens += int(self.text.source.lengths[sentences].sum())
-            self.unread.append(self.update(sentences, progress.step))
+            loss = self.update(sentences, progress.step)
+            if loss is not None:
+                self.unread[progress.step] = loss
             meter.show(progress.tokens)
             if progress.step % self.settings.evaluate_every_steps == 0 or self.ends(progress):
                 self.read_losses(progress)
-                train_loss, progress.losses = float(np.mean(progress.losses)), []
+                train_loss = float(np.mean(progress.losses)) if progress.losses else math.nan
+                progress.losses = []
                 self.evaluate(progress, train_loss)
                 saved = progress.step
                 meter.evaluated(progress.metrics[-1])
@@ -149,10 +152,11 @@ class Trainer:
         whole = self.settings.max_tokens
         return [(length, share * whole) for length, share in self.settings.short_first]
 
-    def update(self, sentences: np.ndarray, step: int) -> Tensor:
+    def update(self, sentences: np.ndarray, step: int) -> Tensor | None:
         """One step, at the current rate, on the mean loss over all predicted tokens of a batch.
 
         Returns that loss, a scalar in nats; with several processes, this process's share of it.
+        None if the batch has no predicted token, so that momentum alone makes the step.
         Nothing here waits for a GPU, so it computes while the next batches are made.
         """
         self.model.train()
@@ -173,7 +177,7 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad()
-        return total / count
+        return total / count if example.predicted else None
 
     def drawn(self, step: int) -> Objective:
         """The objective of a step; where there are several, each has its share of the steps."""
@@ -195,17 +199,17 @@ class Trainer:
         """
         if not self.unread:
             return
-        read = torch.stack(self.unread)
+        read = torch.stack([*self.unread.values()])
         distributed.add_up([read])
+        losses = dict(zip(self.unread, read.tolist(), strict=True))
         self.unread.clear()
-        losses = read.tolist()
-        for step, loss in enumerate(losses, progress.step - len(losses) + 1):
+        for step, loss in losses.items():
             if not math.isfinite(loss):
                 raise self.diverged(f"the training loss is {loss}", step)
         finite = [parameter.isfinite().all() for parameter in self.model.parameters()]
         if not torch.stack(finite).all():
             raise self.diverged("weights are not finite", progress.step)
-        progress.losses += losses
+        progress.losses += losses.values()
 
     def diverged(self, what: str, step: int) -> UserError:
         """The error for numbers that are not finite."""

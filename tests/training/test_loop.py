@@ -249,6 +249,26 @@ def test_train_loss_is_the_mean_since_the_last_line(trainer):
     assert metrics[1]["train_loss_nats"] == pytest.approx(np.mean(losses[3:6]))
 
 
+def test_an_update_that_predicts_nothing_is_in_no_train_loss(trainer, monkeypatch):
+    """Of two sentences a batch, hardly a token is chosen."""
+    settings = changed(batch_tokens=16, evaluate_every_steps=2)
+    run = trainer("mlm", settings=settings, options={"choose": 0.05})
+    seen, summed_loss = [], run.summed_loss
+
+    def recording(example, smoothing):
+        loss, predicted = summed_loss(example, smoothing)
+        if run.model.training:
+            seen.append((loss.item(), predicted))
+        return loss, predicted
+
+    monkeypatch.setattr(run, "summed_loss", recording)
+    found = [line["train_loss_nats"] for line in run.train().metrics]
+    lines = [[loss / n for loss, n in seen[i : i + 2] if n] for i in range(0, len(seen), 2)]
+    assert {len(line) for line in lines} == {0, 1, 2}
+    expected = [sum(line) / len(line) if line else float("nan") for line in lines]
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
 def test_a_stalled_dev_loss_ends_it_and_the_best_weights_are_kept(trainer, monkeypatch):
     run = trainer(settings=changed(max_tokens=10**9, patience=3))
     dev_losses, weights = iter([3.0, 2.0, 2.5, 2.0, 2.1, 0.0]), []
