@@ -472,7 +472,7 @@ class Scoring(Section):
     """How quality is measured.
 
     translation: how an objective that translates does so; None for others. choose: the share of
-    tokens to predict, for an objective with this option; None for others.
+    tokens to predict, for MLM and what is made from it; None for others.
     """
 
     seed: int

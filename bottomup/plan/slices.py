@@ -18,7 +18,7 @@ from bottomup.core.settings import GOLD, Measured
 from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.corpus.folders import below
 from bottomup.corpus.reference import settings_of
-from bottomup.objectives import Objective
+from bottomup.objectives import Objective, mlm
 from bottomup.plan.contents import content
 from bottomup.plan.digest import ROOT, digest
 from bottomup.plan.figures import Figure
@@ -384,7 +384,7 @@ class Slices:
             language = {"language": self.languages["target"]}
             translation = quality.model_dump(exclude={"seed", "choose"}) | language
         options = self.run(wildcards)["options"]
-        choose = quality.choose if hasattr(options, "choose") else None
+        choose = quality.choose if isinstance(options, mlm.Objective) else None
         return {"seed": quality.seed, "translation": translation, "choose": choose}
 
     def beam(self, wildcards) -> dict | None:

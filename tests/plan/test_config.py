@@ -770,6 +770,16 @@ def test_penalties_that_differ_little_are_two_jobs():
     assert [settings["pruned"]["penalty"] for settings in found] == penalties
 
 
+def test_quality_chooses_what_mlm_predicts_and_not_what_is_replaced():
+    """`replaced_token` has an option of the same name, for how much it reads otherwise."""
+    names = ("mlm_causal", "lm_bidirectional", "replaced_token")
+    study = load(changed(quality__choose=0.2, **{f"objectives__{name}": {} for name in names}))
+    of = {name: SimpleNamespace(objective=name, seed="1") for name in ("mlm", "lm", *names)}
+    chosen = {name: Slices(study).scoring(run)["choose"] for name, run in of.items()}
+    shares = {"mlm": 0.2, "mlm_causal": 0.2, "lm_bidirectional": 0.2}
+    assert chosen == shares | {"lm": None, "replaced_token": None}
+
+
 def test_pages_of_a_folder_count_by_name_and_content(tmp_path):
     page = tmp_path / "en-US/text/a.html"
     page.parent.mkdir(parents=True)
