@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bottomup.training.muon import Muon
@@ -43,7 +43,7 @@ def _of_tokens(model: nn.Module) -> Iterator[nn.Parameter]:
             yield from output.parameters()
 
 
-def _of_convolutions(model: nn.Module) -> Iterator[nn.Parameter]:
+def _of_convolutions(model: nn.Module) -> Iterator[Tensor]:
     """The weights of convolutions that mix all channels."""
     for module in model.modules():
         if isinstance(module, nn.Conv1d) and module.groups == 1:
