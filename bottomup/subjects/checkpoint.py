@@ -1,5 +1,6 @@
 """Checkpoints as subjects: transformers opens them, offline and without running their code."""
 
+import json
 import logging
 import re
 from collections import Counter
@@ -54,6 +55,8 @@ LIMITS = (
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 # Text that tokenizers cut differently: case, digits, marks, accents, spaces, other scripts.
 SAMPLE = "The 1234 cats don't sit; w5 w10,\u00c9lan na\u00efve  x1y2 \u732b\n"
+# What a tokenizer's model has from text.
+LEARNED = {"vocab", "merges"}
 NO_CHARACTER = "\U0010fffd"  # of private use
 # The largest distance of states that differ only by rounding, as a share of their norm.
 ROUNDING = 1e-5
@@ -771,8 +774,17 @@ def _state(part: Normalizer | PreTokenizer | None) -> bytes | None:
     return None if part is None else part.__getstate__()
 
 
+def _options(made: tokenizers.Tokenizer) -> dict:
+    """What tokenizer.json says of the model beside its vocabulary, as far as it says anything."""
+    model = json.loads(made.to_str())["model"]
+    unsaid = (None, "")
+    return {name: model[name] for name in model.keys() - LEARNED if model[name] not in unsaid}
+
+
 def _cut_alike(made: tokenizers.Tokenizer, saved: tokenizers.Tokenizer) -> bool:
-    # No sample has all that may be normalized or split in another way.
+    # No sample has all that may be normalized or split in another way, or that is unknown.
+    if _options(made) != _options(saved):
+        return False
     for part in ("normalizer", "pre_tokenizer"):
         if _state(getattr(made, part)) != _state(getattr(saved, part)):
             return False

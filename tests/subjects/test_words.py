@@ -17,7 +17,7 @@ from tokenizers import (
     processors,
     trainers,
 )
-from transformers import GPTNeoXConfig, PreTrainedTokenizerFast
+from transformers import BertConfig, GPTNeoXConfig, PreTrainedTokenizerFast
 
 from bottomup import subjects
 from bottomup.corpus import bpe, segmentation
@@ -359,3 +359,18 @@ def test_text_is_cut_as_tokenizer_json_says_whatever_its_class_would_do(tmp_path
     expected = made.encode(text).ids
     assert made.decode(expected) == "fine... 1⁄2", "compatible characters are made one"
     assert opened(text)["input_ids"] == expected
+
+
+def test_a_long_word_is_cut_as_tokenizer_json_says(tmp_path):
+    """BERT's class cuts no word of more than 100 characters, but the file may have it cut."""
+    vocab = {sign: i for i, sign in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##a"])}
+    made = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]", max_input_chars_per_word=1000))
+    made.normalizer, made.pre_tokenizer = (
+        normalizers.BertNormalizer(),
+        pre_tokenizers.BertPreTokenizer(),
+    )
+    made.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    made.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
+    BertConfig().save_pretrained(tmp_path)
+    assert checkpoint.tokenizer(tmp_path)("a" * 120)["input_ids"] == [2, 4, *[5] * 119, 3]
