@@ -115,7 +115,8 @@ class Slices:
             values["heads_from"] = taken
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
-        modules = sorted({f"bottomup.objectives.{each.name}" for each in whole.all})
+        read = {each.name for each in whole.all} | ({"lm"} if "equal" in values else set())
+        modules = sorted(f"bottomup.objectives.{module}" for module in read)
         return settings("train", values, *modules, *self._trunk(name))
 
     def train_to_step(self, objective: str, wildcards) -> Slice:

@@ -38,7 +38,7 @@ def source_tokens(
     """
     if equal == "tokens":
         return budget
-    lm = load("lm", {})  # by its name, so that an edit of it makes no other run stale
+    lm = load("lm", {})  # by its name, so that it counts only where budgets are measured by it
     source = Text(text.source, None)  # all that LM reads
     of_lm = own = predictions
     if equal == "operations":

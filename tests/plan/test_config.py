@@ -1486,7 +1486,10 @@ def test_equal_budgets_are_told_to_trainings_alone():
         ("operations", "operations", 1000),
     ):
         study = load(changed(equal=equal, objectives__mlm={"choose": 0.4}))
-        assert Slices(study).train("mlm", wildcards).get("equal") == told
+        train = Slices(study).train("mlm", wildcards)
+        assert train.get("equal") == told
+        # A job that imports what is not planned ends, and LM is what budgets are measured by.
+        assert ("bottomup/objectives/lm.py" in train["code"]) == (told is not None)
         assert study.tokens_read("mlm", 1000) == tokens
         shown = Slices(study).show_index([])["objectives"]
         assert shown["mlm"]["about"] == (told is not None) and not shown["lm"]["about"]
