@@ -32,6 +32,7 @@ from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.run import initial_model
 
+Work = Callable[[Text], float]
 DEVICE = device()
 WIDTH = 8192 if DEVICE.type == "cuda" else 2048
 
@@ -52,8 +53,8 @@ def ceiling() -> float:
     return 2 * WIDTH**3 / min(seconds(lambda: a @ b) for _ in range(10))
 
 
-def trainer_of(study: Study, corpus: Path, name: str, scratch: Path) -> Trainer:
-    """Of the study's recipe, with the model on the device."""
+def trainer_of(study: Study, corpus: Path, name: str, scratch: Path) -> tuple[Trainer, Work]:
+    """Of the study's recipe, with the model on the device; and what it multiplies for a text."""
     cutting = {side: load_tokenizer(corpus / f"tokenizer.{side}.json") for side in SIDES}
     sizes = {side: tokenizer.get_vocab_size() for side, tokenizer in cutting.items()}
     options = study.objective_options(name).model_dump()
@@ -61,19 +62,20 @@ def trainer_of(study: Study, corpus: Path, name: str, scratch: Path) -> Trainer:
     text, dev = (
         Text.load(corpus / "tokens", split, objective.predicts) for split in ("train", "dev")
     )
-    model = initial_model(study.objective_shape(name), objective, 1, sizes).to(DEVICE)
+    shape = study.objective_shape(name)
+    model = initial_model(shape, objective, 1, sizes).to(DEVICE)
     checkpoint = Checkpoint(scratch / name, {"run": "benchmark"})
-    return Trainer(model, objective, text, dev, study.objective_training(name), 1, checkpoint)
+    run = Trainer(model, objective, text, dev, study.objective_training(name), 1, checkpoint)
+
+    def work(text: Text) -> float:
+        """Operations of an update: six for each multiplication by a weight."""
+        each = operations(objective, text, shape, sizes)
+        return 6 * each * float(text.source.lengths.sum())
+
+    return run, work
 
 
-def work(trainer: Trainer, sentences: np.ndarray) -> float:
-    """Operations of an update: six for each multiplication by a weight."""
-    text = trainer.text.select(sentences)
-    each = operations(trainer.objective, trainer.model, text)
-    return 6 * each * float(text.source.lengths.sum())
-
-
-def updates(trainer: Trainer, count: int) -> tuple[list[float], float]:
+def updates(trainer: Trainer, work: Work, count: int) -> tuple[list[float], float]:
     """Seconds of each update, after ten that do not count, and the mean of their operations."""
     batches = forever(trainer.text, trainer.settings.batch_tokens, 1)
     progress, found, done = Progress(), [], []
@@ -81,7 +83,7 @@ def updates(trainer: Trainer, count: int) -> tuple[list[float], float]:
         progress.step += 1
         trainer.set_rate(progress)
         found.append(seconds(lambda: trainer.update(sentences, progress.step)))  # noqa: B023
-        done.append(work(trainer, sentences))
+        done.append(work(trainer.text.select(sentences)))
     return found[10:], float(np.mean(done[10:]))
 
 
@@ -106,11 +108,11 @@ if __name__ == "__main__":
     first = None
     for name in given.objectives:
         with TemporaryDirectory() as scratch:
-            trainer = trainer_of(study, given.corpus, name, Path(scratch))
-            found, done = updates(trainer, given.updates)
+            trainer, work = trainer_of(study, given.corpus, name, Path(scratch))
+            found, done = updates(trainer, work, given.updates)
             mib = torch.cuda.max_memory_allocated() / 2**20 if DEVICE.type == "cuda" else 0
             torch.use_deterministic_algorithms(False)
-            free, _ = updates(trainer, given.updates)
+            free, _ = updates(trainer, work, given.updates)
             torch.use_deterministic_algorithms(DEVICE.type == "cuda")
         low, middle, high = 1e3 * np.quantile(found, [0.25, 0.5, 0.75])
         share = done / (middle / 1e3) / most

@@ -94,18 +94,10 @@ def training_threads(wildcards):
     return max(1, CORES // max(1, len(runs)))
 
 
-def training_operations(objective, tokens):
-    shape = STUDY.objective_shape(names.whole(objective))
-    layers = 12 * shape.layers * shape.d_model**2
-    output = STUDY.corpus.bpe.merges * shape.d_model
-    passes = STUDY.objective_options(names.whole(objective)).passes
-    return 6 * (layers + output) * passes * tokens
-
-
 def training_minutes(objective, tokens, wildcards, attempt):
     """The time of all operations at a speed that any core or GPU reaches, plus half an hour."""
     speed = 1e13 if wide(objective) and GPUS != 0 else 2e10  # operations a second
-    operations = training_operations(objective, tokens)
+    operations = STUDY.operations(names.whole(objective)) * tokens
     return 30 + int(attempt * operations / speed / 60)
 
 
@@ -129,17 +121,16 @@ def in_batches(wildcards, resources):
     return f"--batch-tokens {n}" if n else ""
 
 
-def tokens_to_read(objective):
-    """The tokens that a run reads, times the stacks of layers that they pass; 0 if it is not
-    trained."""
+def run_operations(objective):
+    """The operations of a run, by which trainings take turns; 0 if it is not trained."""
     name, _ = names.objective_and_half(objective)
     if name not in SUBJECTS.trained:
         return 0
     budget = STUDY.objective_training(name).max_tokens
-    return STUDY.tokens_read(name, budget) * STUDY.objective_options(name).passes
+    return STUDY.operations(name) * STUDY.tokens_read(name, budget)
 
 
-QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
+QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=run_operations)
 
 
 def training_in_turn(objective, wildcards):
@@ -184,6 +175,6 @@ def seconds_and_threads(job):
     objective, tokens = settings["objective"], settings["training"]["max_tokens"]
     if "equal" in settings:
         tokens = STUDY.tokens_read(objective, tokens)
-    operations = training_operations(objective, tokens)
+    operations = STUDY.operations(names.whole(objective)) * tokens
     threads = training_threads(job.wildcards)
     return progress.guess(rule, operations / threads, VIEWS_MB), threads

@@ -27,7 +27,7 @@ for objective in QUICKEST_FIRST:
             f"<benchmarks>/train_{objective}.{{seed}}.tsv"
         priority: partial(training_in_turn, objective)
         group:
-            None if tokens_to_read(objective) else "untrained"
+            None if run_operations(objective) else "untrained"
         conda:
             "../envs/bottomup.yaml"
         threads: training_threads

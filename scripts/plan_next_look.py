@@ -1,7 +1,8 @@
 """Say what the next look of a study would train, and write the config that trains it.
 
 Settings: planned (how many seeds each look has); seeds, tokens (by objective, how many seeds it has
-          and on how many tokens each trains); halves (the tokens that all models of halves of the
+          and on about how many tokens each trains); told (these numbers in words, as far as
+          they are known before the text is); halves (the tokens that all models of halves of the
           text train on; no look has more of these); initial (as for judge_claims.py); pruned (how
           many runs of an objective are pruned).
 Inputs:   the claims, a row each (.csv), if any are judged.
@@ -26,6 +27,7 @@ class Settings(Section):
     planned: list[int]
     seeds: dict[str, int]
     tokens: dict[str, int]
+    told: dict[str, str]
     halves: int
     initial: dict[str, str]
     pruned: int
@@ -74,8 +76,9 @@ def costs(upcoming: Next, settings: Settings) -> list[str]:
     """Lines on what the look trains: runs, tokens, and their share of what the study has
     trained."""
     now, tokens = settings.seeds, settings.tokens
+    told = {name: f", of {of} tokens each" for name, of in settings.told.items()}
     lines = [
-        f"# {name}: from {now[name]} to {n} seeds, of {tokens[name]:,} tokens each"
+        f"# {name}: from {now[name]} to {n} seeds{told.get(name, '')}"
         for name, n in upcoming.seeds.items()
         if tokens[name]
     ]
@@ -85,7 +88,7 @@ def costs(upcoming: Next, settings: Settings) -> list[str]:
         f", and prunes {upcoming.pruned} runs of each pruned objective" if upcoming.pruned else ""
     )
     share = more / so_far if so_far else 0
-    return [*lines, f"# It trains {share:.0%} of the tokens trained so far{pruned}."]
+    return [*lines, f"# It trains about {share:.0%} of the tokens trained so far{pruned}."]
 
 
 if __name__ == "__main__":

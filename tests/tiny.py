@@ -41,13 +41,16 @@ def initial(
     objective: str, seed: int = 1, vocab: int = VOCAB, trunk: str | None = None, **shape
 ) -> Transformer | TrunkModel:
     """The model before training, as an objective needs it; a Transformer without `trunk`."""
-    loaded = objectives.load(objective, {})
+    loaded, shape = objectives.load(objective, {}), shape_of(trunk, **shape)
+    return initial_model(shape, loaded, seed, {"source": vocab, "target": vocab})
+
+
+def shape_of(trunk: str | None = None, **shape) -> Model | Trunk:
+    """The shape of a tiny model; a Transformer's without `trunk`."""
     shape = SHAPE | shape
     if trunk is None:
-        shape = Model(**shape)
-    else:
-        shape = Trunk(trunk=trunk, **{key: shape[key] for key in ("layers", "d_model", "dropout")})
-    return initial_model(shape, loaded, seed, {"source": vocab, "target": vocab})
+        return Model(**shape)
+    return Trunk(trunk=trunk, **{key: shape[key] for key in ("layers", "d_model", "dropout")})
 
 
 def drawn(objective: str, seed: int = 1, scale: float = 0.3, **shape) -> Transformer | TrunkModel:

@@ -155,15 +155,18 @@ class Objective(BaseModel, ABC):
         return float(source.sum())
 
     @property
-    def passes(self) -> int:
-        """How often layers read a sentence: twice with a decoder, or if its translation is read,
-        too."""
-        return 2 if self.decodes() else 1
-
-    @property
     def n_classes(self) -> int | None:
         """How many classes a prediction chooses from; None for the tokens of the predicted side."""
         return None
+
+    def vocabularies(self, sizes: dict[str, int]) -> tuple[int, int]:
+        """How many types of tokens its models read, and how many, or classes, they choose from.
+
+        sizes: of the vocabulary of each side.
+        """
+        sizes = sizes | {"both": sum(sizes.values()) - N_SPECIAL}
+        read = sizes["both" if self.predicts == "both" else "source"]
+        return read, self.n_classes or sizes[self.predicts or "source"]
 
     def learn_types(self, types: list[str]) -> None:
         """Learn the vocabulary of the source side; called before any example is asked for."""

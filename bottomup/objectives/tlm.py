@@ -23,10 +23,6 @@ class Objective(mlm.Objective):
     )
     _n_source: int = PrivateAttr()
 
-    @property
-    def passes(self) -> int:
-        return 2
-
     def predicts_of(self, source, target) -> float:
         beside = (1 - self.alone) * super().predicts_of(target, None)
         return super().predicts_of(source, None) + beside

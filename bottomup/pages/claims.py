@@ -59,21 +59,19 @@ class Figure(Section):
 
 
 class Objective(Section):
-    """The runs of an objective. tokens: how many each was trained on, None if it was not. about:
-    whether `tokens` is not exact, since it depends on the text. shape: the keys and values in which
-    the shape of their models is their own."""
+    """The runs of an objective. tokens: how many each was trained on, in words; None if it was not,
+    or if only its text tells. shape: the keys and values in which the shape of their models is
+    their own."""
 
     seeds: list[int]
-    tokens: int | None
-    about: bool = False
+    tokens: str | None = None
     shape: dict[str, str | float] = Field(default={})
 
     @property
     def size(self) -> str:
         n = len(self.seeds)
         seeds = f"{n} seed{'s' if n > 1 else ''}"
-        about = "about " if self.about else ""
-        tokens = [] if self.tokens is None else [f"{about}{self.tokens:,} tokens"]
+        tokens = [] if self.tokens is None else [f"{self.tokens} tokens"]
         return ", ".join([seeds, *tokens, *(f"{key} {of}" for key, of in self.shape.items())])
 
 

@@ -6,7 +6,6 @@ program and of the modules chosen by name. The program turns it back into its `S
 
 import json
 import re
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -256,6 +255,7 @@ class Slices:
             "planned": self._looks()["planned"],
             "seeds": {name: len(self.subjects.seeds(name)) for name in objectives},
             "tokens": tokens,
+            "told": {name: told for name in tokens if (told := self._tokens_told(name))},
             "halves": halves,
             "initial": self._initial(),
             "pruned": self.study.pruning.n_seeds,
@@ -323,15 +323,16 @@ class Slices:
         }
 
     def _runs_of(self, objective: str) -> dict:
-        known: dict[str, Any] = {"seeds": self.subjects.seeds(objective), "tokens": None}
-        if shape := self.study.own_shape(objective):
-            known["shape"] = shape
-        if objective not in self.subjects.trained:
-            return known
-        budget = self.study.objective_training(objective).max_tokens
-        tokens = self.study.tokens_read(objective, budget)
-        exact = self.study.equal == "tokens" or self.study.objective_options(objective).name == "lm"
-        return known | {"tokens": tokens, "about": not exact}
+        shape = self.study.own_shape(objective)
+        return {
+            "seeds": self.subjects.seeds(objective),
+            "tokens": self._tokens_told(objective),
+            **({"shape": shape} if shape else {}),
+        }
+
+    def _tokens_told(self, objective: str) -> str | None:
+        """How many tokens each run of an objective is trained on; None if it is not, or unknown."""
+        return self.study.tokens_told(objective) if objective in self.subjects.trained else None
 
     def write_latex(self, wildcards) -> Slice:
         options = {}

@@ -10,6 +10,7 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from pydantic import AfterValidator, Field, create_model
 
 from bottomup.core import settings
@@ -34,6 +35,8 @@ from bottomup.core.settings import (
     key,
     unique,
 )
+from bottomup.corpus.batches import Text
+from bottomup.corpus.tokens import TokenFile
 from bottomup.plan.objective_sections import (
     module_of,
     objective_model,
@@ -41,12 +44,16 @@ from bottomup.plan.objective_sections import (
     trunk_of,
 )
 from bottomup.plan.unchecked import section
+from bottomup.training.budget import operations, source_tokens
 
 if TYPE_CHECKING:
     from bottomup.corpus.sources import SourceOptions
     from bottomup.objectives import Objective
 
 WITH_TARGET = ("target", "both")  # an objective that predicts one of these needs the target side
+# Sentences as long as the nine that cut those of the default study into ten equal parts.
+LENGTHS = np.array([9, 11, 14, 16, 19, 23, 27, 33, 43])
+TYPICAL = TokenFile(*np.zeros((2, LENGTHS.sum()), dtype=np.int32), np.cumsum([0, *LENGTHS]))
 
 
 def modules(room: str) -> list[str]:
@@ -259,14 +266,32 @@ class Study(Section):
         return validated(settings.HeadsFrom, own) if own else None
 
     def tokens_read(self, objective: str, budget: int) -> int:
-        """About how many source tokens an objective reads for a budget (see `training.budget`); the
-        exact number depends on the text."""
+        """About how many source tokens an objective reads for a budget: what a run counts from its
+        text (see `training.budget`), from typical sentences whose translations are as long."""
+        training = self.objective_training(objective)
+        return source_tokens(self.equal, budget, *self._typical(objective), training.short_first)
+
+    def tokens_told(self, objective: str) -> str | None:
+        """How many source tokens each run of an objective reads, in words; None if that is not
+        known before its text is, since it depends on how long translations are."""
+        budget = self.objective_training(objective).max_tokens
         options = self.objective_options(objective)
-        if self.equal == "predictions":
-            return round(budget / options.predictions_a_token)
-        if self.equal == "operations":
-            return budget // options.passes
-        return budget
+        if self.equal == "tokens" or options.name == "lm":
+            return f"{budget:,}"
+        if options.predicts in WITH_TARGET:
+            return None
+        return f"about {float(f'{self.tokens_read(objective, budget):.2g}'):,.0f}"
+
+    def operations(self, objective: str) -> float:
+        """About how many operations an objective's training needs for each source token."""
+        return 6 * operations(*self._typical(objective))
+
+    def _typical(self, objective: str) -> tuple["Objective", Text, Model | Trunk, dict[str, int]]:
+        """An objective, the text that its runs read if sentences are typical, and their size."""
+        options = self.objective_options(objective)
+        target = TYPICAL if options.predicts in WITH_TARGET else None
+        sizes = dict.fromkeys(("source", "target"), self.corpus.bpe.merges)
+        return options, Text(TYPICAL, target), self.objective_shape(objective), sizes
 
     def pruning_training(self, objective: str) -> Training:
         """How the objective's runs, or a checkpoint, are fine-tuned with fewer heads."""

@@ -8,15 +8,14 @@ operations ("operations") that LM has within its budget.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from torch import nn
 
 from bottomup.core.errors import UserError
+from bottomup.core.kinds import OF_LAYER
+from bottomup.core.settings import Model, Trunk
 from bottomup.corpus.batches import Text
-from bottomup.model.transformer import Transformer
-from bottomup.model.trunks import TrunkModel
 from bottomup.objectives import Objective, load
 
 Equal = Literal["tokens", "predictions", "operations"]
@@ -26,25 +25,25 @@ def source_tokens(
     equal: Equal,
     budget: int,
     objective: Objective,
-    model: Transformer | TrunkModel,
     text: Text,
-    model_of: Callable[[Objective], Transformer | TrunkModel],
+    shape: Model | Trunk,
+    vocab_sizes: dict[str, int],
     short_first: Sequence[tuple[int, float]] = (),
 ) -> int:
-    """How many source tokens a run reads, for a budget in tokens that LM reads.
+    """How many source tokens a run reads, for a budget in tokens that LM, of the same shape, reads.
 
-    model_of: the model before training of another objective, in the same shape. short_first: the
-    setting of training; what is done for each token depends on the length of sentences.
+    vocab_sizes: of each side. short_first: the setting of training; what is done for each token
+    depends on the length of sentences.
     """
     if equal == "tokens":
         return budget
     lm = load("lm", {})  # by its name, so that it counts only where budgets are measured by it
     source = Text(text.source, None)  # all that LM reads
-    of_lm = own = predictions
+    done: Callable[[Objective, Text], float] = predictions
     if equal == "operations":
-        of_lm, own = partial(operations, model=model_of(lm)), partial(operations, model=model)
-    of_budget = in_training(of_lm, lm, source, short_first)
-    of_own = in_training(own, objective, text, short_first)
+        done = partial(operations, shape=shape, vocab_sizes=vocab_sizes)
+    of_budget = in_training(done, lm, source, short_first)
+    of_own = in_training(done, objective, text, short_first)
     if not of_own:
         raise UserError(
             f"equal: {equal}: {objective.name} predicts no token of the training split, so no "
@@ -88,24 +87,44 @@ def lengths(text: Text) -> tuple[np.ndarray, np.ndarray | None]:
     return text.source.lengths, None if text.target is None else text.target.lengths
 
 
-def operations(objective: Objective, text: Text, model: Transformer | TrunkModel) -> float:
+def operations(
+    objective: Objective, text: Text, shape: Model | Trunk, vocab_sizes: dict[str, int]
+) -> float:
     """Multiplications by a weight for each source token; training needs six operations for each.
 
     Products of attention are left out: under a thirtieth at these lengths and widths.
     """
-    output = model.head.weight.numel() * predictions(objective, text)
-    of_source = matrices(model.encoder) * read(objective, text)
-    if not objective.decodes() or not isinstance(model, Transformer):
-        return of_source + output
-    memory = sum(matrices(layer.cross.key_value) for layer in model.decoder.layers)
-    of_target = (matrices(model.decoder) - memory) * predictions(objective, text)
-    return of_source + memory * read(objective, text) + of_target + output
+    of = matrices(objective, shape, vocab_sizes)
+    of_source = (of.encoder + of.memory) * read(objective, text)
+    return of_source + (of.decoder + of.output) * predictions(objective, text)
 
 
-def matrices(module: nn.Module) -> int:
-    """Numbers in a module's matrices, without its embedding."""
-    return sum(
-        p.numel()
-        for name, p in module.named_parameters()
-        if p.dim() > 1 and not name.startswith("embedding.")
+class Matrices(NamedTuple):
+    """How many weights the matrices of a model have, embeddings apart.
+
+    memory: those by which a decoder reads what the encoder has made of a token.
+    """
+
+    encoder: int
+    memory: int
+    decoder: int
+    output: int
+
+
+def matrices(objective: Objective, shape: Model | Trunk, vocab_sizes: dict[str, int]) -> Matrices:
+    """The matrices of a model of this shape, as the objective needs it."""
+    _, n_outputs = objective.vocabularies(vocab_sizes)
+    if isinstance(shape, Trunk):
+        stacks = 2 if objective.both_ways else 1  # each as wide as its share of d_model
+        width = shape.d_model // stacks
+        one_side, both_sides = OF_LAYER[shape.trunk]
+        of_layer = one_side if objective.causal or objective.both_ways else both_sides
+        return Matrices(stacks * shape.layers * of_layer * width**2, 0, 0, n_outputs * width)
+    map_, feed_forward = shape.d_model**2, 2 * shape.d_model * shape.d_ff
+    layers = shape.layers if objective.decodes() else 0
+    return Matrices(
+        encoder=shape.layers * (4 * map_ + feed_forward),
+        memory=layers * 2 * map_,  # keys and values
+        decoder=layers * (6 * map_ + feed_forward),
+        output=n_outputs * shape.d_model,
     )

@@ -18,7 +18,6 @@ from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.core.seeds import generator
 from bottomup.core.settings import Half, HeadsFrom, Model, Trained, Training, Trunk
 from bottomup.corpus.batches import Text
-from bottomup.corpus.specials import N_SPECIAL
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.folder import load as load_model
 from bottomup.model.folder import save as save_model
@@ -77,10 +76,7 @@ def initial_model(
     shape: Model | Trunk, objective: Objective, seed: int, vocab_sizes: dict[str, int]
 ) -> Transformer | TrunkModel:
     """The model before training, in the shape that the objective needs."""
-    both = objective.predicts == "both"
-    sizes = vocab_sizes | {"both": sum(vocab_sizes.values()) - N_SPECIAL}
-    vocab_size = sizes["both" if both else "source"]
-    target_vocab_size = objective.n_classes or sizes[objective.predicts or "source"]
+    vocab_size, target_vocab_size = objective.vocabularies(vocab_sizes)
     if isinstance(shape, Trunk):
         trunk = TrunkConfig(
             trunk=shape.trunk,
@@ -105,7 +101,7 @@ def initial_model(
         attention_dropout=shape.attention_dropout,
         causal=objective.causal,
         backward=objective.backward,
-        pairs=both,
+        pairs=objective.predicts == "both",
     )
     return Transformer(config, seed=seed)
 
@@ -142,8 +138,7 @@ def train(
     loaded = {side: load_tokenizer(path) for side, path in tokenizers.items()}
     vocab_sizes = {side: tokenizer.get_vocab_size() for side, tokenizer in loaded.items()}
     objective = objectives.load(settings.module, settings.options, loaded["source"])
-    model_of = partial(initial_model, settings.model, seed=settings.seed, vocab_sizes=vocab_sizes)
-    model = model_of(objective)
+    model = initial_model(settings.model, objective, settings.seed, vocab_sizes)
     places = given_heads(model, settings, *donor) if donor else []
     progress = Progress()
     if objective.predicts is not None:
@@ -154,9 +149,9 @@ def train(
             settings.equal,
             budget,
             objective,
-            model,
             text,
-            model_of,
+            settings.model,
+            vocab_sizes,
             settings.training.short_first,
         )
         training = settings.training.model_copy(update={"max_tokens": tokens_read})

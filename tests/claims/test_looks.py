@@ -122,7 +122,8 @@ def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_scr
         ("a", "undecided", "lm", "change"), ("b", "undecided", "mt untrained", "pruning")
     ).to_csv(tmp_path / "claims.csv", index=False)
     tokens = {"lm": 1000, "mt": 2000, "mlm": 3000, "untrained": 0, "untrained_causal": 0}
-    settings = {"planned": PLANNED, "seeds": NOW, "tokens": tokens, "initial": INITIAL, "halves": 0}
+    settings = {"planned": PLANNED, "seeds": NOW, "initial": INITIAL, "halves": 0}
+    settings |= {"tokens": tokens, "told": {"lm": "about 1,000", "mlm": "3,000"}}
     look = tmp_path / "next_look.yaml"
 
     def written(**changes):
@@ -135,8 +136,9 @@ def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_scr
     names = ["lm", "mt", "untrained", "untrained_causal"]
     assert yaml.safe_load(text) == {"objectives": dict.fromkeys(names, five), "pruning": five}
     # Two more of 1000 and two more of 2000, of three each of 1000, 2000 and 3000.
-    assert "# It trains 33% of the tokens trained so far, and prunes 5 runs" in text
-    assert "# lm: from 3 to 5 seeds, of 1,000 tokens each" in text and "mlm" not in text
+    assert "# It trains about 33% of the tokens trained so far, and prunes 5 runs" in text
+    assert "# lm: from 3 to 5 seeds, of about 1,000 tokens each\n" in text and "mlm" not in text
+    assert "# mt: from 3 to 5 seeds\n" in text
     assert f"--configfile: {look}" in text
     assert yaml.safe_load(written(planned=[3])) == {}
     # What an earlier look brought stays where the next one asks for something else, or for nothing.
@@ -147,9 +149,9 @@ def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_scr
     kept = {"objectives": {"mlm": five, "untrained": five}, "pruning": five}
     assert yaml.safe_load(written(planned=[3, 5], **second)) == kept
     # Models of halves count where they were trained, and no look has more of them.
-    assert "# It trains 25% of the" in written(halves=6000)
+    assert "# It trains about 25% of the" in written(halves=6000)
     # Of a study that trains nothing.
-    assert "# It trains 0% of the" in written(tokens=dict.fromkeys(tokens, 0))
+    assert "# It trains about 0% of the" in written(tokens=dict.fromkeys(tokens, 0))
 
 
 def test_tables_of_a_look_have_its_seeds():

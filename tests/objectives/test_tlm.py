@@ -9,7 +9,7 @@ from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.measures.quality import prediction_quality, predictions
 from bottomup.objectives import IGNORE
 from bottomup.training import budget
-from tests.tiny import VOCAB, drawn, initial, learned, plausible, random_text
+from tests.tiny import VOCAB, drawn, initial, learned, plausible, random_text, shape_of
 
 JOINT = 2 * VOCAB - N_SPECIAL
 SOURCE = np.array([[5, 6, EOS], [7, EOS, PAD]])
@@ -66,7 +66,7 @@ def test_a_sentence_alone_is_read_as_mlm_reads_it():
 
 def test_budgets_know_what_it_reads_and_predicts():
     text = random_text(4000, 1, translated=True, low=3)
-    objective, model = loaded(choose=0.3, alone=0.25), initial("tlm")
+    objective = loaded(choose=0.3, alone=0.25)
     made = objective.example(*text.batch(np.arange(4000)), JOINT, np.random.default_rng(1))
     n = text.source.lengths.sum()
     assert made.predicted / n == pytest.approx(budget.predictions(objective, text), rel=0.03)
@@ -74,7 +74,8 @@ def test_budgets_know_what_it_reads_and_predicts():
     of_encoder = 2 * (4 * 16 * 16 + 2 * 16 * 32)
     expected = of_encoder * budget.read(objective, text)
     expected += JOINT * 16 * budget.predictions(objective, text)
-    assert budget.operations(objective, text, model) == pytest.approx(expected)
+    sizes = {"source": VOCAB, "target": VOCAB}
+    assert budget.operations(objective, text, shape_of(), sizes) == pytest.approx(expected)
 
 
 def test_quality_is_over_both_sides():

@@ -81,9 +81,9 @@ SETTINGS = {
     "study": "made_up",
     "model": {"layers": 2, "heads": 3, "d_model": 64},
     "objectives": {
-        "lm": {"seeds": [1, 2], "tokens": 100000},
-        "mt": {"seeds": [1, 2], "tokens": 100000},
-        "untrained": {"seeds": [1], "tokens": None},
+        "lm": {"seeds": [1, 2], "tokens": "100,000"},
+        "mt": {"seeds": [1, 2], "tokens": "100,000"},
+        "untrained": {"seeds": [1]},
     },
     "checkpoints": [],
     "languages": ["en", "de"],

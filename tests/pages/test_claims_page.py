@@ -83,8 +83,8 @@ STUDY = {
     "study": "made <up>",
     "model": {"layers": 3, "heads": 4, "d_model": 32},
     "objectives": {
-        "lm": {"seeds": [1, 2], "tokens": 100000},
-        "untrained": {"seeds": [1], "tokens": None},
+        "lm": {"seeds": [1, 2], "tokens": "100,000"},
+        "untrained": {"seeds": [1]},
     },
     "checkpoints": ["bert"],
     "figures": [
@@ -281,11 +281,10 @@ def test_a_specification_curve_is_sorted_and_drawn_to_scale():
     ]
 
 
-def test_runs_are_told_with_their_tokens_and_whether_the_text_decides_how_many():
-    runs = {"seeds": [1, 2], "tokens": 3000}
-    assert claims_page.Objective(**runs).size == "2 seeds, 3,000 tokens"
-    assert claims_page.Objective(**runs, about=True).size == "2 seeds, about 3,000 tokens"
-    assert claims_page.Objective(seeds=[1], tokens=None).size == "1 seed"
+def test_runs_are_told_with_their_tokens():
+    runs = claims_page.Objective(seeds=[1, 2], tokens="about 3,000")
+    assert runs.size == "2 seeds, about 3,000 tokens"
+    assert claims_page.Objective(seeds=[1]).size == "1 seed"
 
 
 def test_specifications_are_told_by_what_they_have_otherwise():

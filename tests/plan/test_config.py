@@ -11,28 +11,34 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from bottomup import objectives
 from bottomup.core.errors import UserError
+from bottomup.core.kinds import TRUNKS
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
 from bottomup.core.settings import Checkpoint
+from bottomup.corpus.batches import Text
 from bottomup.corpus.wordnet import FILES
 from bottomup.plan.config import load, require_packages
 from bottomup.plan.contents import first_content
 from bottomup.plan.figures import Figures
 from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
-from bottomup.plan.study import TABLE_NAMES, modules, tables
+from bottomup.plan.study import TABLE_NAMES, WITH_TARGET, modules, tables
 from bottomup.plan.subjects import Subjects
 from bottomup.tables import wordnet
 from bottomup.tables.minimal_pairs import if_given
 from bottomup.tables.transfer import if_asked
+from bottomup.training.budget import source_tokens
 from scripts import annotate_words
 from tests.plan.checkouts import ROOT
+from tests.tiny import random_tokens
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
 HELP = SimpleNamespace(origin="libreoffice_help")
 STUDIES = sorted((ROOT / "studies").glob("**/*.yaml"))
 OBJECTIVES = ", ".join(modules("objectives"))
+TRAINED = [name for name in modules("objectives") if objectives.kind(name).predicts]
 
 
 def overlaid(under, over):
@@ -52,6 +58,13 @@ def changed(**keys):
             section = section[name]
         section[last] = value
     return config
+
+
+def fits(name, trunk):
+    """Whether the objective `name` has models with a trunk."""
+    of = objectives.kind(name)
+    attending = of.decodes() or of.backward or of.predicts == "both" or name in ("mix", "schedule")
+    return not attending if not TRUNKS[trunk] else not of.both_ways
 
 
 def mistakes(config):
@@ -1483,19 +1496,65 @@ def test_equal_budgets_are_told_to_trainings_alone():
     for equal, told, tokens in (
         ("tokens", None, 1000),
         ("predictions", "predictions", 2500),
-        ("operations", "operations", 1000),
+        ("operations", "operations", None),
     ):
         study = load(changed(equal=equal, objectives__mlm={"choose": 0.4}))
         train = Slices(study).train("mlm", wildcards)
         assert train.get("equal") == told
         # A job that imports what is not planned ends, and LM is what budgets are measured by.
         assert ("bottomup/objectives/lm.py" in train["code"]) == (told is not None)
-        assert study.tokens_read("mlm", 1000) == tokens
-        shown = Slices(study).show_index([])["objectives"]
-        assert shown["mlm"]["about"] == (told is not None) and not shown["lm"]["about"]
-    assert study.tokens_read("mt", 1000) == 500
+        if tokens:
+            assert study.tokens_read("mlm", 1000) == tokens
     pruned = SimpleNamespace(**vars(PRUNED) | {"method": "gates"})
     assert "equal" not in Slices(study).prune_heads(pruned)
+
+
+@pytest.mark.parametrize("equal", ["tokens", "predictions", "operations"])
+@pytest.mark.parametrize(
+    ("name", "trunk"),
+    [(name, trunk) for name in TRAINED for trunk in TRUNKS if fits(name, trunk)],
+)
+def test_what_is_said_of_a_budget_is_what_a_run_reads(name, trunk, equal):
+    """Of a text with sentences of other lengths, and with translations as long."""
+    own = {"objective": name, "trunk": trunk}
+    study = load(changed(equal=equal, objectives={"a": own}, pruning__penalties={}))
+    sides = [random_tokens(4000, seed, low=4, high=36) for seed in (1, 2)]
+    objective = study.objective_options("a")
+    text = Text(sides[0], sides[1] if objective.predicts in WITH_TARGET else None)
+    shape, sizes = study.objective_shape("a"), {"source": 4060, "target": 3970}
+    tokens = source_tokens(equal, 10**6, objective, text, shape, sizes, [[15, 0.2], [30, 0.5]])
+    assert study.tokens_read("a", 10**6) == pytest.approx(tokens, rel=0.04)
+
+
+def test_a_number_of_tokens_that_hangs_on_the_text_is_about_or_none():
+    """MLM by 0.4 has 2.5 times the tokens of LM for as many predictions; how many MT has is known
+    once its translations are."""
+    for equal, mlm, mt in (
+        ("tokens", "1,234,567", "1,234,567"),
+        ("predictions", "about 3,100,000", None),
+    ):
+        training = {"training": {"max_tokens": 1234567}}
+        own = {name: training for name in ("lm", "mt", "tlm")} | {"mlm": training | {"choose": 0.4}}
+        study = load(
+            changed(equal=equal, objectives=own | {"untrained": {}}, pruning__penalties={})
+        )
+        shown = Slices(study).show_index([])["objectives"]
+        told = {name: of.get("tokens") for name, of in shown.items()}
+        expected = {"lm": "1,234,567", "mlm": mlm, "mt": mt, "tlm": mt, "untrained": None}
+        assert told == expected
+        known = {name: of for name, of in expected.items() if of}
+        assert Slices(study).plan_next_look()["told"] == known
+
+
+def test_a_training_takes_as_long_as_its_operations():
+    """By hand, of the default shape: 6 layers of 128 and 512, 4,000 sub-words, sentences of 65/3
+    sub-words on the mean. LM reads each and predicts all but the first of a sentence."""
+    study = load(changed(objectives={"lm": {}, "mlm": {}, "mt": {}}))
+    layers, output, again = 6 * 12 * 128**2, 4000 * 128, 1 - 3 / 65
+    assert study.operations("lm") == pytest.approx(6 * (layers + output * again))
+    assert study.operations("mlm") == pytest.approx(6 * (layers + 0.15 * output * again))
+    decoder = 6 * 16 * 128**2
+    assert study.operations("mt") == pytest.approx(6 * (layers + decoder + output))
 
 
 def test_from_scratch_is_of_equal_tokens_alone():

@@ -7,18 +7,20 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from bottomup import objectives
 from bottomup.core.errors import UserError
+from bottomup.core.kinds import OF_LAYER, TRUNKS
 from bottomup.corpus.batches import Text, forever
 from bottomup.corpus.specials import PAD
 from bottomup.plan.study import modules
 from bottomup.training.budget import (
     in_training,
     lengths,
+    matrices,
     operations,
     predictions,
     read,
     source_tokens,
 )
-from tests.tiny import VOCAB, initial, random_text, random_tokens, tokens_of
+from tests.tiny import VOCAB, initial, random_text, random_tokens, shape_of, tokens_of
 
 # Two sentences: 4 + 2 source tokens and 5 + 4 target tokens, with </s>.
 TEXT = Text(tokens_of([[5, 6, 7], [8]]), tokens_of([[5, 6, 7, 8], [9, 4, 5]]))
@@ -29,12 +31,12 @@ TRAINED = [name for name in modules("objectives") if objectives.kind(name).predi
 MADE_OF_OTHERS = {"schedule", "mix"}
 
 
+SIZES = {"source": VOCAB, "target": VOCAB}
+SIZE = shape_of(), SIZES
+
+
 def text_of(objective):
     return TEXT if objective.predicts == "target" else SOURCE
-
-
-def model_of(objective):
-    return initial(objective.name)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +80,7 @@ def test_what_is_made_of_others_predicts_as_they_do(name):
 def test_equal_predictions():
     """LM makes 2/3 of a prediction for each token."""
     for objective, tokens in ((LM, 900), (MT, 400), (MLM, 3600)):
-        model = initial({LM: "lm", MT: "mt", MLM: "mlm"}[objective])
-        arguments = (900, objective, model, text_of(objective), model_of)
+        arguments = (900, objective, text_of(objective), *SIZE)
         assert source_tokens("predictions", *arguments) == tokens
         assert source_tokens("tokens", *arguments) == 900
 
@@ -88,7 +89,7 @@ def test_no_number_of_tokens_gives_predictions_to_what_has_none():
     """Each sentence has one sub-word, and nothing stands on both sides of what is predicted."""
     objective, text = objectives.load("lm_bidirectional", {}), Text(tokens_of([[5], [6], [7]]))
     with pytest.raises(UserError, match="lm_bidirectional predicts no token of the training split"):
-        source_tokens("predictions", 1000, objective, initial(objective.name), text, model_of)
+        source_tokens("predictions", 1000, objective, text, *SIZE)
 
 
 def test_predictions_are_equal_where_short_sentences_come_first():
@@ -100,7 +101,7 @@ def test_predictions_are_equal_where_short_sentences_come_first():
     for name in ("lm", "mt", "span_corruption", "denoising", "schedule", "mix"):
         objective = objectives.load(name, {})
         text = Text(source, target if objective.predicts == "target" else None)
-        given = ("predictions", budget, objective, initial(name), text, model_of, short_first)
+        given = ("predictions", budget, objective, text, *SIZE, short_first)
         tokens, read, made[name] = source_tokens(*given), 0, 0
         until = [(length, share * tokens) for length, share in short_first]
         for sentences in forever(text, 1000, 1, until):
@@ -131,26 +132,47 @@ def test_operations_are_what_pytorch_counts(name):
     objective, model = objectives.load(name, {}), initial(name)
     one = Text(tokens_of([[5, 6, 7, 8, 9]]), tokens_of([[5, 6, 7]]) if name == "mt" else None)
     expected = counted(objective, model, one)
-    assert operations(objective, one, model) * 6 == pytest.approx(expected)
+    assert operations(objective, one, *SIZE) * 6 == pytest.approx(expected)
 
 
 def test_equal_operations():
     """MT, with a decoder, reads less; LM what it is given."""
-    lm, mt = initial("lm"), initial("mt")
-    assert source_tokens("operations", 900, LM, lm, SOURCE, model_of) == 900
-    share = operations(LM, SOURCE, lm) / operations(MT, TEXT, mt)
+    assert source_tokens("operations", 900, LM, SOURCE, *SIZE) == 900
+    share = operations(LM, SOURCE, *SIZE) / operations(MT, TEXT, *SIZE)
     assert 0 < share < 0.5
-    assert source_tokens("operations", 900, MT, mt, TEXT, model_of) == round(900 * share)
+    assert source_tokens("operations", 900, MT, TEXT, *SIZE) == round(900 * share)
 
 
 @pytest.mark.parametrize(("name", "trunk"), [("tlm", None), ("bilm", "lstm"), ("mlm", "lstm")])
 def test_operations_are_equal_to_those_of_the_model_that_lm_has(name, trunk):
     """Its output layer has the words of one side, and a trunk from one side has other matrices."""
-    objective = objectives.load(name, {})
+    objective, size = objectives.load(name, {}), (shape_of(trunk), SIZES)
     text = TEXT if objective.predicts == "both" else SOURCE
-    models = [initial(which, trunk=trunk) for which in ("lm", name)]
-    share = operations(LM, text, models[0]) / operations(objective, text, models[1])
-    found = source_tokens(
-        "operations", 9000, objective, models[1], text, lambda lm: initial(lm.name, trunk=trunk)
+    share = operations(LM, text, *size) / operations(objective, text, *size)
+    assert source_tokens("operations", 9000, objective, text, *size) == round(9000 * share)
+
+
+@pytest.mark.parametrize("trunk", [None, "lstm", "convolution"])
+@pytest.mark.parametrize("name", TRAINED)
+def test_matrices_are_those_of_the_model(name, trunk):
+    """All that a model has in two dimensions or more, but for its embeddings."""
+    objective = objectives.load(name, {})
+    if trunk and (objective.decodes() or objective.predicts == "both"):
+        return  # no trunk has a decoder, nor embeddings of both sides
+    model, found = initial(name, trunk=trunk), matrices(objective, shape_of(trunk), SIZES)
+    sizes = {n: p.numel() for n, p in model.named_parameters() if p.dim() > 1}
+    of = {
+        part: sum(size for n, size in sizes.items() if n.startswith(f"{part}."))
+        for part in ("encoder", "decoder", "head")
+    }
+    embeddings = [size for n, size in sizes.items() if ".embedding." in n]
+    memory = [size for n, size in sizes.items() if "cross.key_value" in n]
+    assert found.encoder + found.memory + found.decoder + found.output == (
+        sum(sizes.values()) - sum(embeddings)
     )
-    assert found == round(9000 * share)
+    assert found.encoder == of["encoder"] - embeddings[0]
+    assert (found.memory, found.output) == (sum(memory), of["head"])
+
+
+def test_every_trunk_without_attention_has_its_weights():
+    assert OF_LAYER.keys() == {name for name, attends in TRUNKS.items() if not attends}
