@@ -211,11 +211,19 @@ class Training(Section):
         "tokens; share",
         default=[],
     )
-    warmup_steps: int = key("updates until the learning rate peaks", "updates", ge=1, le=10**7)
-    learning_rate: float = key("learning rate at its peak", gt=0, le=0.1)
+    warmup_steps: int = key(
+        "updates in which the learning rate rises, to learning_rate if nothing lets it fall before",
+        "updates",
+        ge=1,
+        le=10**7,
+    )
+    learning_rate: float = key(
+        "learning rate at its peak; with schedule linear the peak is a little lower", gt=0, le=0.1
+    )
     schedule: Literal["inverse_sqrt", "linear"] = key(
-        "how the rate falls after the warm-up: with the square root of the updates, as in the "
-        "papers, or linearly to 0 at max_tokens"
+        "how the rate falls: after warmup_steps with the square root of the updates, as in the "
+        "papers; or linearly from the first update to 0 at max_tokens, so that in n updates it "
+        "peaks at n / (n + warmup_steps) of learning_rate"
     )
     optimizer: Literal["adam", "muon"] = key(
         "adam, as in the papers; muon steps the matrices of the layers along their "

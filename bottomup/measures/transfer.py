@@ -45,7 +45,7 @@ BATCH_TOKENS = 512  # padded tokens of an update
 # Peak learning rate of the classifier, whatever that of the weights below: what it reads has unit
 # variance.
 CLASSIFIER_RATE = 3e-2
-WARMUP = 0.1  # of all updates; after it rates fall to 0
+WARMUP = 0.1  # of all updates; beneath it rates fall to 0, so they peak at 1 / 1.1 of themselves
 PATIENCE = 2  # passes without a lower loss on development examples
 NEEDED = 100  # examples to train, and as many to test, for a task to have values
 FROZEN, FINE_TUNED = "frozen", "fine_tuned"

@@ -5,6 +5,10 @@ ones are predicted. Averaged over t drawn evenly, the summed loss divided by t b
 sentence's negative log-likelihood. Here t is drawn with a density proportional to 1 / t, so the
 plain sum is that bound, but for a factor. So training needs no weights, which would be large where
 few tokens are hidden.
+
+Training departs from the bound in one thing: an update divides the sum by the number of tokens that
+its batch happens to hide, and not by a constant. So batches that hide little weigh more, which
+matters where a batch has few sentences (docs/decisions.md).
 """
 
 import math

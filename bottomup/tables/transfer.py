@@ -60,8 +60,8 @@ class Settings(Section):
         le=10**6,
     )
     rates: list[Annotated[float, Field(ge=0, le=0.1)]] = key(
-        "peak learning rates of the weights below the classifier, of which a fifth of the "
-        "sentences to learn from, kept for it, choose one",
+        "learning rates of the weights below the classifier (peaks are a tenth lower), of which a "
+        "fifth of the sentences to learn from, kept for it, choose one",
         min_length=1,
     )
     passes: int = key(

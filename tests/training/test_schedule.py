@@ -22,5 +22,14 @@ def test_a_linear_schedule_falls_with_what_is_left_of_the_budget():
     assert rates == [0.75, 0.5, 0.0]
 
 
+@pytest.mark.parametrize(("updates", "peak", "at"), [(150, 0.6, 60), (1500, 0.9375, 94)])
+def test_a_linear_fall_begins_with_the_first_step(updates, peak, at):
+    """Beneath a rise of 100 steps: n / (n + 100) of the rate, where the two lines meet."""
+    steps = range(1, updates + 1)
+    rates = [share_of_peak("linear", step, 100, (step - 1) / updates) for step in steps]
+    assert max(rates) == pytest.approx(peak, abs=0.001)
+    assert abs(rates.index(max(rates)) + 1 - at) <= 1
+
+
 def test_a_budget_spent_during_the_warm_up_is_not_overrun():
     assert share_of_peak("linear", 250, 500, 0.9) == pytest.approx(0.1)
