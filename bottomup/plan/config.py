@@ -14,7 +14,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.packages import is_installed
 from bottomup.core.schema import problems, unquoted, validated
 from bottomup.core.settings import GOLD, Model, Training
-from bottomup.plan.mistakes import known_sources, mistaken
+from bottomup.plan.mistakes import known_sources, mistaken, unreached
 from bottomup.plan.objective_sections import all_keys, module_of, objective_model
 from bottomup.plan.study import Study, modules, source_model
 from bottomup.plan.unchecked import list_of, section
@@ -38,7 +38,10 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     lines = [*mistakes, *problems(Study, config), *mistaken(config)]
     if lines:
         raise UserError("\n".join(lines))
-    return validated(Study, config)
+    study = validated(Study, config)
+    if lines := [*unreached(study)]:
+        raise UserError("\n".join(lines))
+    return study
 
 
 def require_packages(study: Study) -> None:

@@ -5,10 +5,10 @@ import json
 import math
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bottomup.core import names, settings
 from bottomup.core.kinds import GATED, TRUNKS
@@ -25,7 +25,7 @@ from bottomup.plan.objective_sections import (
     options_of,
     trunk_of,
 )
-from bottomup.plan.study import WITH_TARGET, modules, source_model
+from bottomup.plan.study import WITH_TARGET, Study, modules, source_model
 from bottomup.plan.unchecked import list_of, number, numbers, section
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ TRAINS = {"training", "label_smoothing", "heads_from"}
 LARGEST_MODEL = 2e10  # weights
 MOST_WORDS = 40  # of the one sentence, that one can read beside a panel
 LARGEST_UPDATE_GB = 32
+BATCHES = "training.max_tokens, training.batch_tokens"
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
 
 
@@ -365,6 +366,9 @@ def _made_of(path: str, name: str, options: dict, config: dict) -> Iterator[str]
             f'{path}.trunk: found "{trunk}", whose mask is fixed, and parts under several masks; '
             "allowed: transformer, or parts under one mask"
         )
+    if config.get("equal") == "tokens":
+        tokens, batch = _budget(config, options)
+        yield from _too_short(path, every[0], tokens, f"{tokens:,}", batch)
     pruning = section(config, "pruning")
     if section(pruning, "penalties").get(name) and section(pruning, "controls").get("scratch"):
         yield (
@@ -549,9 +553,50 @@ def _pictures(config: dict) -> Iterator[str]:
         )
 
 
+def unreached(study: Study) -> Iterator[str]:
+    """Steps and phases that runs would not reach, where their tokens hang on the text but are about
+    known without it. If tokens are equal, `mistaken` has them."""
+    for name in study.objectives if study.equal != "tokens" else []:
+        told, training = study.tokens_told(name), study.objective_training(name)
+        if told is None:
+            continue
+        tokens = study.tokens_read(name, training.max_tokens)
+        options, steps = study.objective_options(name), study.training_steps.get(name, [])
+        yield from _beyond(name, steps, tokens, told, training.batch_tokens)
+        yield from _too_short(f"objectives.{name}", options, tokens, told, training.batch_tokens)
+
+
+def _beyond(
+    name: str, steps: Sequence[float], tokens: float, told: str, batch: float
+) -> Iterator[str]:
+    """Steps that a run may not reach. An update reads at most one batch, so a run has at least as
+    many updates as its budget has batches. told: the tokens in words."""
+    last = -(-tokens // batch)
+    for step in steps:
+        if step > last:
+            yield (
+                f"training_steps.{name}: found {step}; allowed: <= {last}, the updates that {told} "
+                f"tokens give at least ({BATCHES})"
+            )
+
+
+def _too_short(path: str, options: Any, tokens: float, told: str, batch: float) -> Iterator[str]:
+    """Phases of a schedule in which a run may begin no update. told: the tokens in words."""
+    for n, part in enumerate(options.parts if options.name == "schedule" else []):
+        if part.share * tokens < batch:
+            yield (
+                f"{path}.parts[{n}].share: found {part.share:g}; allowed: at least an update, "
+                f"{batch:,} of {told} tokens ({BATCHES})"
+            )
+
+
+def _budget(config: dict, options: dict) -> tuple[float, float]:
+    """Of an objective, the tokens of a run and of an update."""
+    training = {"training": section(config, "training") | section(options, "training")}
+    return number(training, "training.max_tokens"), number(training, "training.batch_tokens")
+
+
 def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
-    """Check the steps. An update reads at most one batch, so a run has at least as many updates as
-    its budget has batches."""
     steps = section(config, "training_steps")
     for name in steps:
         path = f"training_steps.{name}"
@@ -560,14 +605,6 @@ def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
                 f"{path}: unknown key; "
                 f"allowed: objectives of this study that train ({', '.join(trained)})"
             )
-            continue
-        own = section(section(section(config, "objectives"), name), "training")
-        training = {"training": section(config, "training") | own}
-        budget = number(training, "training.max_tokens")
-        batch = number(training, "training.batch_tokens")
-        for step in numbers(steps, name):
-            if config.get("equal") == "tokens" and step > (last := -(-budget // batch)):
-                yield (
-                    f"{path}: found {step}; allowed: <= {last}, the updates that {budget:,} "
-                    "tokens give at least (training.max_tokens / training.batch_tokens)"
-                )
+        elif config.get("equal") == "tokens":
+            tokens, batch = _budget(config, section(section(config, "objectives"), name))
+            yield from _beyond(name, numbers(steps, name), tokens, f"{tokens:,}", batch)

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 WITH_TARGET = ("target", "both")  # an objective that predicts one of these needs the target side
 # Sentences as long as the nine that cut those of the default study into ten equal parts.
 LENGTHS = np.array([9, 11, 14, 16, 19, 23, 27, 33, 43])
-TYPICAL = TokenFile(*np.zeros((2, LENGTHS.sum()), dtype=np.int32), np.cumsum([0, *LENGTHS]))
+NO_TOKENS = np.zeros(LENGTHS.sum(), dtype=np.int32)
+TYPICAL = TokenFile(ids=NO_TOKENS, words=NO_TOKENS, offsets=np.cumsum([0, *LENGTHS]))
 
 
 def modules(room: str) -> list[str]:

@@ -76,7 +76,8 @@ class Trainer:
         The model ends with the weights of its lowest dev loss, or of the step `stop`. A finished
         run is taken from where it is kept.
 
-        Raises UserError if the run ends before `stop`, and SystemExit on a signal, see `stopping`.
+        Raises UserError if the run ends before `stop`, or would not train a part of its objective,
+        and SystemExit on a signal, see `stopping`.
         """
         lock = self.checkpoint.folder.with_suffix(".lock")
         with alone(lock) if distributed.rank() == 0 else nullcontext():
@@ -85,6 +86,7 @@ class Trainer:
     def _train(self) -> Progress:
         if done := self.done():
             return done
+        self.require_updates()
         with distributed.first_before_others():
             progress = self.checkpoint.load(self.model, self.optimizers)
         meter = Meter(progress.tokens, self.settings.max_tokens)
@@ -136,6 +138,25 @@ class Trainer:
             self.checkpoint.set_aside()  # one of another run would be deleted with ours
         return done
 
+    def require_updates(self) -> None:
+        """Raise UserError if a part of the objective has no update in all that the run may read."""
+        idle = {id(part): part for part in self.objective.all if len(part.all) == 1}
+        tokens = 0
+        for step, sentences in enumerate(self.batches(), start=1):
+            if not idle:
+                return
+            if tokens >= self.settings.max_tokens:
+                break
+            idle.pop(id(self.drawn(step, tokens / self.settings.max_tokens)), None)
+            tokens += int(self.text.source.lengths[sentences].sum())
+        if idle:
+            names = ", ".join(part.name for part in idle.values())
+            raise UserError(
+                f"{self.objective.name}: no update is of {names} among the {step - 1:,} that "
+                f"{self.settings.max_tokens:,} tokens give; raise its share or "
+                "training.max_tokens, or lower training.batch_tokens"
+            )
+
     def ends(self, progress: Progress) -> bool:
         """Whether the budget is spent or the dev loss has stalled."""
         return (
@@ -162,7 +183,7 @@ class Trainer:
         self.model.train()
         others = [distributed.rank()] if distributed.rank() else []
         torch.manual_seed(derive(self.seed, "dropout", step, *others))
-        self.turn_to(self.drawn(step))
+        self.turn_to(self.drawn(step, self.spent))
         rng = generator(self.seed, "corruption", step)
         example = self.example(self.text, sentences, rng)
         total = torch.zeros((), dtype=sums_dtype(self.device), device=self.device)
@@ -179,9 +200,12 @@ class Trainer:
             optimizer.zero_grad()
         return total / count if example.predicted else None
 
-    def drawn(self, step: int) -> Objective:
-        """The objective of a step; where there are several, each has its share of the steps."""
-        shares, parts = zip(*self.objective.at(self.spent), strict=True)
+    def drawn(self, step: int, spent: float) -> Objective:
+        """The objective of a step; where there are several, each has its share of the steps.
+
+        spent: the share of `max_tokens` that was read before it.
+        """
+        shares, parts = zip(*self.objective.at(spent), strict=True)
         if len(parts) == 1:
             return parts[0]
         return parts[generator(self.seed, "part", step).choice(len(parts), p=shares)]

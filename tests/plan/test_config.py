@@ -60,6 +60,17 @@ def changed(**keys):
     return config
 
 
+SHORT = {"training": {"max_tokens": 40_000, "short_first": []}}
+
+
+def phases(first, second, third, **options):
+    """LM, MLM and MLM under LM's mask, one after another, with these shares of the tokens."""
+    shares = {"lm": first, "mlm": second, "mlm_causal": third}
+    own = {name: options if name != "lm" else {} for name in shares}
+    parts = [{"objective": n, "share": s, "options": own[n]} for n, s in shares.items()]
+    return {"objective": "schedule", "parts": parts}
+
+
 def fits(name, trunk):
     """Whether the objective `name` has models with a trunk."""
     of = objectives.kind(name)
@@ -571,7 +582,30 @@ def cases(text):
                 "training_steps": {"lm": [0, 1465], "mt": [1319, 1320]}
             },  # 3,000,000 and 2,700,000 tokens, 2,048 a time
             "training_steps.mt: found 1320; allowed: <= 1319, the updates that 2,700,000 tokens "
-            "give at least (training.max_tokens / training.batch_tokens)",
+            "give at least (training.max_tokens, training.batch_tokens)",
+        ),
+        (  # 40,000 of LM's tokens are 100,000 of MLM's with two fifths predicted
+            {
+                "equal": "predictions",
+                "objectives": {"lm": SHORT, "mlm": SHORT | {"choose": 0.4}, "mt": SHORT},
+                "training_steps": {"lm": [20], "mlm": [49, 50], "mt": [1000]},
+            },
+            "training_steps.mlm: found 50; allowed: <= 49, the updates that about 100,000 tokens "
+            "give at least (training.max_tokens, training.batch_tokens)",
+        ),
+        (
+            {"objectives": {"made": SHORT | phases(0.05, 0.48, 0.47)}, "pruning__penalties": {}},
+            "objectives.made.parts[0].share: found 0.05; allowed: at least an update, 2,048 of "
+            "40,000 tokens (training.max_tokens, training.batch_tokens)",
+        ),
+        (  # LM in half of the tokens, MLM by 2 % in the other: 40,000 / 0.51, of which 1 % are 784
+            {
+                "equal": "predictions",
+                "objectives": {"made": SHORT | phases(0.5, 0.49, 0.01, choose=0.02)},
+                "pruning__penalties": {},
+            },
+            "objectives.made.parts[2].share: found 0.01; allowed: at least an update, 2,048 of "
+            "about 78,000 tokens (training.max_tokens, training.batch_tokens)",
         ),
         (
             {

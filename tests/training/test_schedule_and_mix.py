@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from bottomup.core.errors import UserError
 from bottomup.training.loop import Trainer
 from tests.tiny import DROPOUT, same_bytes
 from tests.training.test_loop import changed, stop_before
@@ -99,11 +100,43 @@ def test_a_mix_draws_by_its_shares_and_its_seed(trainer):
     quarter = {"parts": [{"objective": n, "share": s} for n, s in (("lm", 0.25), ("mlm", 0.75))]}
     run, other = trainer("mix", options=quarter), trainer("mix", options=quarter)
     other.seed = 2
-    drawn = [run.drawn(step).name for step in range(1000)]
-    assert drawn == [run.drawn(step).name for step in range(1000)]
-    assert drawn != [other.drawn(step).name for step in range(1000)]
+    drawn = [run.drawn(step, 0.0).name for step in range(1000)]
+    assert drawn == [run.drawn(step, 0.0).name for step in range(1000)]
+    assert drawn != [other.drawn(step, 0.0).name for step in range(1000)]
     # The standard deviation is 13.7.
     assert drawn.count("lm") == pytest.approx(250, abs=55)
+
+
+@pytest.mark.parametrize(
+    ("name", "shares", "idle"),
+    [
+        ("schedule", {"lm": 0.99, "mlm": 0.01}, "mlm"),
+        ("schedule", {"lm": 0.5, "lm_noise": 0.01, "mlm": 0.49}, "lm_noise"),
+        ("mix", {"lm": 0.999, "mlm": 0.001}, "mlm"),
+    ],
+)
+def test_a_part_without_an_update_is_told_before_any(trainer, name, shares, idle):
+    """Of ten updates, 550 tokens in batches of up to 64."""
+    parts = [{"objective": part, "share": share} for part, share in shares.items()]
+    run = trainer(name, options={"parts": parts})
+    before = {name: weight.clone() for name, weight in run.model.state_dict().items()}
+    with pytest.raises(UserError, match=rf"^{name}: no update is of {idle} among the 1\d that 550"):
+        run.train()
+    assert same_bytes(run.model.state_dict(), before)
+
+
+def test_each_part_of_a_part_is_to_have_an_update(trainer):
+    """A mix whose last part is a schedule; nothing is left out if each has a share to be seen."""
+    for share, idle in ((0.001, True), (0.4, False)):
+        shares = {"mlm": 1 - share, "lm_noise": share}
+        within = {"parts": [{"objective": part, "share": of} for part, of in shares.items()]}
+        inner = {"objective": "schedule", "share": 0.7, "options": within}
+        run = trainer("mix", options={"parts": [{"objective": "lm", "share": 0.3}, inner]})
+        if idle:
+            with pytest.raises(UserError, match="no update is of lm_noise"):
+                run.require_updates()
+        else:
+            run.require_updates()
 
 
 def test_the_dev_loss_is_that_of_what_it_ends_with(trainer):
