@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -22,10 +22,14 @@ POOL = 200_000  # sentences to sort by length together, so that epochs of any si
 @dataclass(frozen=True)
 class Text:
     """One split: token files of the source side and, if the objective predicts it, the target
-    side."""
+    side.
+
+    joined: whether a sentence and its translation are read as one sequence.
+    """
 
     source: TokenFile
     target: TokenFile | None = None
+    joined: bool = field(default=False, kw_only=True)
 
     def __post_init__(self):
         if self.target is not None:
@@ -38,13 +42,17 @@ class Text:
         source = TokenFile.load(tokens / f"{split}.source")
         if predicts not in ("target", "both"):
             return cls(source)
-        return cls(source, TokenFile.load(tokens / f"{split}.target"))
+        target = TokenFile.load(tokens / f"{split}.target")
+        return cls(source, target, joined=predicts == "both")
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """The number of tokens on the longer side of each sentence pair, `[n_sentences]`."""
+        """The number of tokens on the longer side of each sentence pair, or if they are `joined` on
+        both, `[n_sentences]`."""
         if self.target is None:
             return self.source.lengths
+        if self.joined:
+            return self.source.lengths + self.target.lengths
         return np.maximum(self.source.lengths, self.target.lengths)
 
     def digest(self) -> str:
@@ -61,7 +69,7 @@ class Text:
     def select(self, sentences: np.ndarray) -> "Text":
         """Only these sentences, in this order."""
         target = None if self.target is None else self.target.select(sentences)
-        return Text(self.source.select(sentences), target)
+        return Text(self.source.select(sentences), target, joined=self.joined)
 
     def batch(self, sentences: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """The padded ids of both sides for these sentences, each `[batch, length]` int64."""
@@ -137,8 +145,9 @@ def forever(
     """
     longest, shortest = int(text.lengths.max()), int(text.lengths.min())
     if longest > batch_tokens:
+        what = "a sentence with its translation," if text.joined else "a sentence"
         raise UserError(
-            f"a sentence of {longest} tokens does not fit into a batch of {batch_tokens}; "
+            f"{what} of {longest} tokens does not fit into a batch of {batch_tokens}; "
             "raise training.batch_tokens (in pruning.training, to prune heads) or lower "
             "corpus.cleaning.max_words"
         )

@@ -292,7 +292,8 @@ class Study(Section):
         options = self.objective_options(objective)
         target = TYPICAL if options.predicts in WITH_TARGET else None
         sizes = dict.fromkeys(("source", "target"), self.corpus.bpe.merges)
-        return options, Text(TYPICAL, target), self.objective_shape(objective), sizes
+        text = Text(TYPICAL, target, joined=options.predicts == "both")
+        return options, text, self.objective_shape(objective), sizes
 
     def pruning_training(self, objective: str) -> Training:
         """How the objective's runs, or a checkpoint, are fine-tuned with fewer heads."""

@@ -3,13 +3,23 @@ import pytest
 import torch
 
 from bottomup import objectives
-from bottomup.corpus.batches import Text
+from bottomup.core.errors import UserError
+from bottomup.corpus.batches import Text, epoch, forever
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
 from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.measures.quality import prediction_quality, predictions
 from bottomup.objectives import IGNORE
 from bottomup.training import budget
-from tests.tiny import VOCAB, drawn, initial, learned, plausible, random_text, shape_of
+from tests.tiny import (
+    VOCAB,
+    drawn,
+    initial,
+    learned,
+    plausible,
+    random_text,
+    random_tokens,
+    shape_of,
+)
 
 JOINT = 2 * VOCAB - N_SPECIAL
 SOURCE = np.array([[5, 6, EOS], [7, EOS, PAD]])
@@ -53,6 +63,24 @@ def test_positions_of_the_translation_count_anew():
         before = encoder.embed(pairs[row : row + 1, :begin])[0]
         torch.testing.assert_close(found[row, :begin], before)
     assert encoder.translation.abs().min() > 0
+
+
+def test_a_batch_holds_both_sides(tmp_path):
+    """By its size with padding, of the one sequence that the encoder reads; and no less."""
+    for side, seed in (("source", 1), ("target", 2)):
+        (tmp_path / f"train.{side}").mkdir()
+        random_tokens(600, seed, low=15, high=30).save(tmp_path / f"train.{side}")
+    text = Text.load(tmp_path, "train", "both")
+    parts = epoch(text, 1024, 1, 0)
+    sizes = [example(*text.batch(part), alone=0).source.size for part in parts]
+    assert max(sizes) <= 1024 and np.mean(sizes) > 900
+    assert sorted(np.concatenate(parts)) == list(range(600))
+    some = text.select(np.arange(9)).lengths
+    assert np.array_equal(some, text.source.lengths[:9] + text.target.lengths[:9])
+    with pytest.raises(
+        UserError, match=r"^a sentence with its translation, of \d\d tokens does not"
+    ):
+        next(forever(text, 40, 1))
 
 
 def test_a_sentence_alone_is_read_as_mlm_reads_it():

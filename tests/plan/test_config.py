@@ -1554,7 +1554,8 @@ def test_what_is_said_of_a_budget_is_what_a_run_reads(name, trunk, equal):
     study = load(changed(equal=equal, objectives={"a": own}, pruning__penalties={}))
     sides = [random_tokens(4000, seed, low=4, high=36) for seed in (1, 2)]
     objective = study.objective_options("a")
-    text = Text(sides[0], sides[1] if objective.predicts in WITH_TARGET else None)
+    target = sides[1] if objective.predicts in WITH_TARGET else None
+    text = Text(sides[0], target, joined=objective.predicts == "both")
     shape, sizes = study.objective_shape("a"), {"source": 4060, "target": 3970}
     tokens = source_tokens(equal, 10**6, objective, text, shape, sizes, [[15, 0.2], [30, 0.5]])
     assert study.tokens_read("a", 10**6) == pytest.approx(tokens, rel=0.04)
