@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
-from bottomup.core.files import by_umask
+from bottomup.core.files import by_umask, digest
 from bottomup.core.kinds import GATED
 from bottomup.core.precision import autocast
 from bottomup.core.seeds import derive, generator
@@ -188,10 +188,11 @@ def prune(
     predictor = tasks.opened(settings, subject, start)
     train_text, dev_text = predictor.text(text), predictor.text(dev)
     require_prunable(predictor, train_text, settings.objective, pruned.attention)
-    weights = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
+    files = {str(path.relative_to(start)): path for path in sorted(start.rglob("*"))}
+    model = {name: digest(path) for name, path in files.items() if path.is_file()}
     kept = None if gates is None else hashlib.sha256(gates.to_csv().encode()).hexdigest()
     texts = {"text": train_text.digest(), "dev_text": dev_text.digest()}
-    read = texts | {"model": weights, "heads": kept}
+    read = texts | {"model": model, "heads": kept}
     identity = settings.model_dump(mode="json") | read | {"code": code}
     arguments = (
         predictor,

@@ -1,5 +1,6 @@
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -211,16 +212,16 @@ def states(monkeypatch):
     return found
 
 
-def prune_lm(corpus_files, tmp_path, method, training, seed=1):
+def prune_lm(corpus_files, tmp_path, method, training, seed=1, code=None, **shape):
     """Train an LM with every second head of its encoder."""
     vocab = len(json.loads(corpus_files.tokenizer("source").read_text())["model"]["vocab"])
-    save(drawn("lm", vocab=vocab), corpus_files.tokenizers("lm"), tmp_path / "run")
+    save(drawn("lm", vocab=vocab, **shape), corpus_files.tokenizers("lm"), tmp_path / "run")
     options = objectives.load("lm", {}).model_dump()
     run = {"objective": "lm", "module": "lm", "options": options, "seed": seed}
     pruned = Pruned(attention="encoder", method=method, penalty=0.1)
     prune(
         Settings(**run, pruned=pruned, training=training),
-        {},
+        code or {},
         *([corpus_files.tokens / f"{split}.source/ids.npy"] for split in ("train", "dev")),
         tmp_path / "run",
         table([True, False] * 4).query("kind == 'encoder'"),
@@ -244,6 +245,16 @@ def test_from_scratch_starts_from_the_initial_weights_of_the_seed(
         with pytest.raises(AskedError) as asked:
             prune_lm(corpus_files, tmp_path, "scratch", changed(batch_tokens=200), seed)
         assert asked.value.args == (seed,)
+
+
+def test_a_model_with_another_config_is_another_model(corpus_files, tmp_path, monkeypatch):
+    """Dropout is in no weight, but in what training makes of them."""
+    method = partial(prune_lm, corpus_files, tmp_path, "random", changed(batch_tokens=200))
+    method(code={"a.py": "digest"})
+    monkeypatch.setattr(Trainer, "update", None)
+    method(code={"a.py": "digest"})  # is found
+    with pytest.raises(TypeError):
+        method(code={"a.py": "digest"}, dropout=0.5)
 
 
 # At so high a rate the dev loss is not lowest at the end, and stalls long before.
