@@ -26,7 +26,7 @@ from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel
 from bottomup.objectives import Objective
 from bottomup.training.budget import Equal, source_tokens
-from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
+from bottomup.training.checkpoint import Checkpoint, Finished, Progress, digest_of, writing
 from bottomup.training.loop import Trainer, not_reached
 from bottomup.training.transplant import Place, WithFrozenHeads, chosen, transplant
 
@@ -120,7 +120,8 @@ def train(
 ) -> None:
     """Train one run and write `model/` and `metrics.jsonl` into `folder`.
 
-    code: digests of the program. A checkpoint with other settings, code or text is set aside.
+    code: digests of the program. A checkpoint with other settings, code, text or types is
+        set aside.
     tokens: the folder of token files.
     tokenizers: the file of each side that the objective needs.
     accumulate: the number of parts in which an update is computed.
@@ -159,6 +160,7 @@ def train(
             "code": code,
             "text": text.digest(),
             "dev_text": dev.digest(),
+            "types": digest_of({side: each.get_vocab() for side, each in loaded.items()}),
         }
         frozen = settings.heads_from is not None and settings.heads_from.frozen
         trainer = (partial(WithFrozenHeads, places) if frozen else Trainer)(

@@ -53,9 +53,17 @@ def on_the_cpu(monkeypatch):
 def trained(corpus_files, tmp_path):
     """Train in a folder and return it; finished runs are found in `kept`, by default by none."""
 
-    def trained(settings, folder="run", code=None, tokens=corpus_files.tokens, kept=None, **steps):
+    def trained(
+        settings,
+        folder="run",
+        code=None,
+        tokens=corpus_files.tokens,
+        tokenizers=None,
+        kept=None,
+        **steps,
+    ):
         code = code or ({"a.py": "digest"} if kept else None)
-        tokenizers = corpus_files.tokenizers(settings["module"])
+        tokenizers = tokenizers or corpus_files.tokenizers(settings["module"])
         folders = {"folder": tmp_path / folder, "trained": tmp_path / (kept or f"{folder}.kept")}
         train(run.Settings(**settings), code, tokens, tokenizers, accumulate=1, **folders, **steps)
         return tmp_path / folder
@@ -143,6 +151,29 @@ def test_no_run_is_trained_twice(trained, monkeypatch, corpus_files):
             trained(other, "other", kept="kept")
     with pytest.raises(TypeError):
         trained(settings_of("lm"), "other", code={"bottomup/core/seeds.py": "other"}, kept="kept")
+
+
+@pytest.mark.parametrize(("objective", "side"), [("first_letter", "source"), ("mt", "target")])
+def test_a_run_on_other_letters_is_another_run(
+    trained, monkeypatch, corpus_files, tmp_path, objective, side
+):
+    """In another script a text may have the same numbers of tokens; their types differ."""
+    settings, tokenizers = settings_of(objective), corpus_files.tokenizers(objective)
+    content = json.loads(tokenizers[side].read_text())
+    model, cyrillic = content["model"], dict(enumerate(map(chr, range(0x410, 0x450)), ord("A")))
+    special = [token["content"] for token in content["added_tokens"]]
+    model["vocab"] = {
+        token if token in special else token.translate(cyrillic): number
+        for token, number in model["vocab"].items()
+    }
+    model["merges"] = [[part.translate(cyrillic) for part in pair] for pair in model["merges"]]
+    other = tmp_path / "cyrillic.json"
+    other.write_text(json.dumps(content))
+    trained(settings, "first", kept="kept")
+    monkeypatch.setattr(Trainer, "update", None)
+    trained(settings, "again", kept="kept")
+    with pytest.raises(TypeError):
+        trained(settings, "other", tokenizers=tokenizers | {side: other}, kept="kept")
 
 
 def test_going_back_to_a_finished_run_keeps_the_checkpoint_of_another(trained, monkeypatch):
