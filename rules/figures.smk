@@ -48,6 +48,6 @@ for number, (name, figure) in enumerate({**FIGURES, **FIRST_LOOK}.items(), start
         shell:
             """
             python scripts/plot_figure.py --settings {params.settings:q} \
-                --tables {input.tables:q} --published {input.published:q} \
+                --tables @<(printf '%s\\n' {input.tables:q}) --published {input.published:q} \
                 --png {output.png:q} --pdf {output.pdf:q} --csv {output.csv:q} &>{log:q}
             """

@@ -170,7 +170,7 @@ rule collect_tables:
     shell:
         """
         python scripts/collect_tables.py --settings {params.settings:q} \
-            --tables {input.tables:q} --table {output.table:q} &>{log:q}
+            --tables @<(printf '%s\\n' {input.tables:q}) --table {output.table:q} &>{log:q}
         """
 
 

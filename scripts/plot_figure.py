@@ -1,9 +1,9 @@
 """Draw one figure from tables: PNG, PDF, and a CSV of its points.
 
 Settings: figure, a module of bottomup/figures; title, the question above it; options of the
-          figure, for example {"objective": "lm"}; tables, a name for each table; tables of one
-          name are joined; places, the numbers by which models without a fixed color get one;
-          untrained, those of them that are not trained.
+          figure, for example {"objective": "lm"}; tables, the name of each and the number of
+          its files, which are joined; places, the numbers by which models without a fixed color
+          get one; untrained, those of them that are not trained.
 Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
 Outputs:  the figure as PNG and PDF, its points as CSV. Values that rest on too few cases are left
           out, and the figure says so. It also says if there is nothing to draw.
@@ -30,7 +30,7 @@ class Settings(Section):
     figure: str
     title: str
     options: dict[str, Any]
-    tables: list[str]
+    tables: list[tuple[str, int]]
     places: dict[str, int]
     untrained: list[str]
 
@@ -56,8 +56,9 @@ def main(arguments: argparse.Namespace) -> None:
     save(figure, arguments.png, arguments.pdf)
 
 
-def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
-    """The tables by name; tables with one name are joined, one below the other."""
+def read_all(numbers: list[tuple[str, int]], paths: list[Path]) -> dict[str, pd.DataFrame]:
+    """The tables by name; the files of a table, so many by `numbers`, one below the other."""
+    names = [name for name, n in numbers for _ in range(n)]
     parts: dict[str, list[pd.DataFrame]] = {}
     for name, path in zip(names, paths, strict=True):
         parts.setdefault(name, []).append(read_table(path))

@@ -21,9 +21,13 @@ DONE = "done"  # the last line of a job's log, if its program ended well
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
-    """A parser with the program's docstring as help and the arguments of every program."""
+    """A parser with the program's docstring as help and the arguments of every program. @FILE
+    stands for the lines of a file, since a command line has room for thousands of paths, not for
+    those of all pairs of a hundred runs."""
     parser = argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=doc,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        fromfile_prefix_chars="@",
     )
     parser.add_argument(
         "--settings",

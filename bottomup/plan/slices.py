@@ -224,7 +224,7 @@ class Slices:
             # A caption begins with its question: up to a colon, or a sentence.
             "title": re.split(r"[:.](?:\s|$)", caption, maxsplit=1)[0],
             "options": figure.options,
-            "tables": [name for name, some in figure.tables.items() for _ in some],
+            "tables": [[name, len(some)] for name, some in figure.tables.items()],
             "places": {n: at for n, at in self.subjects.places().items() if n in shown},
             "untrained": [name for name in self.subjects.untrained if name in shown],
         }

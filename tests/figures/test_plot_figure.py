@@ -27,7 +27,7 @@ def plot(folder, figure, tables, *more, options=None, **environment):
         paths.append(str(folder / f"{name}.{'parquet' if 'without' in table else 'csv'}"))
         (table.to_parquet if "without" in table else table.to_csv)(paths[-1], index=False)
     settings = {"figure": figure, "title": "How much?", "options": options or {}}
-    settings |= {"tables": list(tables), "places": {}, "untrained": []}
+    settings |= {"tables": [(name, 1) for name in tables], "places": {}, "untrained": []}
     outputs = [f"--{end}={folder / figure}.{end}" for end in ("png", "pdf", "csv")]
     program = [
         sys.executable,
@@ -49,7 +49,7 @@ def test_a_token_called_null_stays_one_and_metrics_are_read(tmp_path):
     (tmp_path / "a.csv").write_text("series,y\nnull,1\nNA,\n")
     (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2}\n')
     paths = [tmp_path / "a.csv", tmp_path / "metrics.jsonl"]
-    found = plot_figure.read_all(["a", "lm-1"], paths)
+    found = plot_figure.read_all([("a", 1), ("lm-1", 1)], paths)
     assert found["a"]["series"].tolist() == ["null", "NA"]
     assert found["a"]["y"].isna().tolist() == [False, True]
     assert found["lm-1"]["step"].tolist() == [1, 2]
@@ -113,7 +113,7 @@ def test_tables_of_one_name_are_read_as_one(study, tmp_path):
     halves = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for path, rows in zip(halves, (whole.iloc[::2], whole.iloc[1::2]), strict=True):
         rows.to_csv(path, index=False)
-    assert plot_figure.read_all(["x", "x"], halves)["x"].shape == whole.shape
+    assert plot_figure.read_all([("x", 2)], halves)["x"].shape == whole.shape
 
 
 def test_values_that_rest_on_too_few_cases_are_left_out_and_the_figure_says_so(study, tmp_path):
@@ -175,8 +175,8 @@ def test_a_part_without_rows_takes_no_type_from_the_others(tmp_path):
     for path, part in zip(paths, (rows, rows[:0]), strict=True):
         part.to_csv(path, index=False)
     for order in (paths, paths[::-1]):
-        pd.testing.assert_frame_equal(plot_figure.read_all(["x", "x"], order)["x"], rows)
-    assert plot_figure.read_all(["x"], paths[1:])["x"].empty
+        pd.testing.assert_frame_equal(plot_figure.read_all([("x", 2)], order)["x"], rows)
+    assert plot_figure.read_all([("x", 1)], paths[1:])["x"].empty
 
 
 def test_models_have_the_looks_of_their_places_in_the_study(run_script, monkeypatch, tmp_path):
@@ -191,7 +191,7 @@ def test_models_have_the_looks_of_their_places_in_the_study(run_script, monkeypa
     outputs = [part for end in ("png", "pdf", "csv") for part in (f"--{end}", tmp_path / end)]
     for places in ({"mine": 0, "yours": 1}, {"mine": 1, "yours": 0}):
         settings = {"figure": "corpus_overview", "title": "What?", "options": {}}
-        settings |= {"tables": ["splits"]}
+        settings |= {"tables": [["splits", 1]]}
         files = ["--tables", tmp_path / "splits.csv", *outputs]
         run_script("plot_figure", settings | {"places": places, "untrained": []}, *files)
     assert colors[0] == colors[1][::-1] and colors[0][0] != colors[0][1]

@@ -6,6 +6,7 @@ import os
 import re
 import runpy
 import shlex
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,11 @@ from pydantic import BaseModel
 from bottomup.plan import digest, program
 from bottomup.core import settings
 from bottomup.core.schema import validated
+from bottomup.plan.config import load
+from bottomup.plan.figures import Figures
+from bottomup.plan.reading import read
+from bottomup.plan.slices import Slices
+from bottomup.plan.study import tables
 from tests.plan.checkouts import RESULTS, ROOT
 from tests.plan.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, TITLES, VARIANTS, WORDS
 from tests.plan.planning import planned
@@ -29,6 +35,8 @@ FILES = {
     "weights": "{model.safetensors,config.json,tokenizer.json}",
     "arrays": "{ids,offsets,words}.npy",
 }
+# A list of files of any length, which the program reads by way of a pipe.
+LISTED = re.compile(r"@<\(printf '%s\\n' (.*?)\)")
 OF_MODEL = ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"]
 
 
@@ -124,7 +132,7 @@ def _setting(text):
 
 def command(job, results):
     """The program of a planned job and its arguments by name, as its shell would hand them over."""
-    text = job.shellcmd.partition("&>")[0]
+    text = LISTED.sub(r"\1", job.shellcmd.partition("&>")[0])
     while "$(dirname" in text:
         text = re.sub(r"\$\(dirname ([^()\s]+)\)", lambda path: os.path.dirname(path[1]), text)
     python, script, *words = shlex.split(text)
@@ -233,7 +241,8 @@ def test_a_figure_is_drawn_from_its_tables(subwords, name):
     # The name of each table is that of the folder it comes from, or its own.
     own = {"corpus_overview": ["cleaning", "splits", "frequencies"]}
     folders = [path.split("/")[1] for path in paths]
-    assert settings["tables"] == own.get(name, folders)
+    told = [table for table, n in settings["tables"] for _ in range(n)]
+    assert told == own.get(name, folders) and len({*told}) == len(settings["tables"])
 
 
 def model_of(script):
@@ -533,6 +542,33 @@ def test_figures_of_variants_and_of_initial_models(unbuilt, tmp_path):
         "measures/pwcca_between_runs/lm-1.mt-1.parquet"
     ]
     assert "measures/pwcca_between_runs/untrained-1.untrained_causal-1.parquet" in study.by_output
+
+
+@pytest.mark.parametrize(
+    "output", ["measures/change.csv", "measures/neighbors.parquet", "figures/context.png"]
+)
+def test_a_command_has_room_for_all_pairs_of_a_hundred_runs(subwords, unbuilt, tmp_path, output):
+    """Linux has room for 2 MB. The files are not there, as the program says by itself."""
+    job = subwords.by_output[output]
+    [*files] = map(str, job.input.tables)
+    many = " ".join([files[0]] * 90_000)
+    command, log = job.shellcmd.replace(" ".join(files), many), tmp_path / "log"
+    assert len(command) > 2**21
+    (tmp_path / "job.sh").write_text(command.replace(f"&>{job.log[0]}", f"&>{log}"))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(unbuilt)}
+    subprocess.run(["bash", tmp_path / "job.sh"], cwd=unbuilt, env=environment)
+    assert log.read_text().splitlines()[-1].startswith(f"error: {files[0]} cannot be opened")
+
+
+def test_the_settings_of_a_figure_of_a_hundred_seeds_are_one_argument():
+    """Linux has room for 131,071 bytes in one."""
+    study = load(*read([ROOT / "config.yaml"], {"seeds": [*range(1, 101)]}))
+    slices = Slices(study)
+    parts = {name: module.TABLE.parts(slices.subjects) for name, module in tables().items()}
+    figures, _ = Figures(study, slices.subjects, parts | {"gates": []}).drawn()
+    longest = max((slices.plot(figure) for figure in figures.values()), key=lambda s: len(repr(s)))
+    assert len(repr(longest)) <= 131_071, longest["figure"]
 
 
 def test_memory_is_that_of_any_name_of_a_study(unbuilt, tmp_path):

@@ -52,7 +52,7 @@ def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
     # Four numbers of 1, and of 3, add to 4 and to 12.
     assert pd.read_csv(table)["norm"].tolist() == [4, 12]
     settings = {"figure": "norm", "title": "How long?", "options": {}}
-    settings |= {"tables": ["norm"], "places": {}, "untrained": []}
+    settings |= {"tables": [["norm", 1]], "places": {}, "untrained": []}
     drawn = {ending: tmp_path / f"norm.{ending}" for ending in ("png", "pdf", "csv")}
     call(extended, "plot_figure", settings, tables=table.with_suffix(".parquet"), **drawn)
     assert pd.read_csv(drawn["csv"])["y"].tolist() == [4, 12]
