@@ -12,6 +12,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
@@ -105,10 +106,12 @@ class Pruner(ToTheEnd):
         self.optimizers[0].add_param_group(group)
         self.noise: list[Tensor] = []
 
-    def diverged(self, what: str, step: int) -> UserError:
+    def diverge(self, what: str, step: int) -> NoReturn:
         """As in training, with another remedy: a high penalty can be the cause."""
-        error = super().diverged(what, step)
-        return UserError(f"{error}; or lower the penalty, which is {self.penalty:g}")
+        try:
+            super().diverge(what, step)
+        except UserError as error:
+            raise UserError(f"{error}; or lower the penalty, which is {self.penalty:g}") from error
 
     def train(self) -> Progress:
         progress = super().train()

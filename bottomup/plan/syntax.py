@@ -3,11 +3,12 @@
 Text is only shown if what it is given to shows it: a logger, an exception that ends the program,
 the help of an argument, the description of a key. What a name is bound to decides, not how it is
 spelled. So a name counts as what it was imported or assigned as if the whole file binds it once; a
-name with two bindings is unknown, and what it is given counts.
+name with two bindings is unknown. Whatever is unknown counts.
 """
 
 import ast
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
@@ -45,7 +46,11 @@ MESSAGES = {
     "builtins.ValueError",
     "builtins.AssertionError",
 }
-ANY = {"builtins.Exception", "builtins.BaseException"}
+# Types of exceptions that catch these or hold them.
+ANY = {
+    f"builtins.{name}"
+    for name in ("Exception", "BaseException", "ExceptionGroup", "BaseExceptionGroup")
+}
 # Calls that change nothing and do not iterate over what they are given.
 PURE = {
     f"builtins.{name}"
@@ -57,11 +62,12 @@ COMPUTING = (
     *(ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),
     *(ast.ListComp, ast.SetComp, ast.DictComp),
 )
-# What hands on the text of an exception that no handler names: modules and functions; attributes,
-# and methods that are called, as of a future.
-CAUGHT_BY = {"traceback", "sys.exc_info", "sys.exception"}
-CAUSES, FAILURES = {"__cause__", "__context__"}, {"exception"}
-EXITS = {"__exit__", "__aexit__"}  # methods whose second argument is an exception
+# What hands on an exception that no handler names: modules, functions, attributes, keywords.
+HANDING_ON = {
+    *("traceback", "exc_info", "exception", "__cause__", "__context__", "excepthook"),
+    *("return_exceptions", "error_callback", "push", "push_async_exit"),
+}
+EXITS = {"__exit__", "__aexit__"}  # methods that are given an exception
 
 
 class Texts(NamedTuple):
@@ -103,25 +109,18 @@ class Code:
     @cached_property
     def catches(self) -> frozenset[str]:
         """Those of `MESSAGES` whose text the file uses for something else than to show it."""
-        named = {self.meaning(n) for n in ast.walk(self.tree) if isinstance(n, ast.Attribute)}
-        if not {*self.imports, *named}.isdisjoint(CAUGHT_BY) or self._takes_exceptions:
-            return frozenset(MESSAGES)
         messages: set[str] = set()
         for node in ast.walk(self.tree):
+            if self._hands_on(node) or _reads_exception(node):
+                return frozenset(MESSAGES)
             if isinstance(node, ast.ExceptHandler) and node.name and _used(self, node):
                 messages |= self._caught(node.type)
         return frozenset(messages)
 
-    @cached_property
-    def _takes_exceptions(self) -> bool:
-        """Whether the file asks something for an exception, or reads one in `__exit__`."""
-        nodes = [*ast.walk(self.tree)]
-        calls = {id(n.func) for n in nodes if isinstance(n, ast.Call) and not self.logs(n)}
-        return any(
-            node.attr in CAUSES or (node.attr in FAILURES and id(node) in calls)
-            for node in nodes
-            if isinstance(node, ast.Attribute)
-        ) or any(_reads_exception(node) for node in nodes if isinstance(node, DOCUMENTED[2:]))
+    def _hands_on(self, node: ast.AST) -> bool:
+        """Whether a node has a name of `HANDING_ON`, also as text, and is no method of a logger."""
+        names = {getattr(node, field, None) for field in ("attr", "arg", "name", "module", "value")}
+        return not names.isdisjoint(HANDING_ON) and self.meaning(node) not in LOGGING
 
     def plain(self, texts: Texts):
         """The tree as nested tuples, without text that is only shown, positions and empty fields.
@@ -169,15 +168,13 @@ class Code:
 
     def _acts(self, node: ast.AST) -> bool:
         """Whether an expression may change something: it calls, assigns, iterates over something
-        (`*a`, `b in a`), or asks for a value what may be a defaultdict."""
+        (`*a`, `b in a`), or asks for a value, which may add a key."""
         if isinstance(node, COMPUTING):
             return self.called(node) not in PURE
         if isinstance(node, ast.Compare):
             return any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops)
-        if isinstance(node, ast.Subscript):
-            asked = self.meaning(node.value) in (None, "collections.defaultdict()")
-            return asked and not isinstance(node.slice, ast.Slice)
-        return isinstance(node, ast.Starred)
+        asks = isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice)
+        return asks or isinstance(node, ast.Starred)
 
     @cached_property
     def _bindings(self) -> tuple[Counter, dict[str, str | ast.AST | None]]:
@@ -217,12 +214,12 @@ class Code:
         return value if isinstance(value, str) else None
 
     def _caught(self, types: ast.AST | None) -> set[str]:
-        """Those of `MESSAGES` that a handler of these types catches, as far as is known."""
-        if types is None:
-            return MESSAGES
+        """Those of `MESSAGES` that a handler of these types may catch: all, unless each is known to
+        be one class."""
         nodes = types.elts if isinstance(types, ast.Tuple) else [types]
-        names = {self.meaning(node) for node in nodes}
-        return MESSAGES if names & ANY or None in names else MESSAGES & names
+        names = {self.meaning(node) or "" for node in nodes}
+        others = names - MESSAGES
+        return MESSAGES if others & ANY or not all(map(_is_class, others)) else MESSAGES & names
 
     def is_read_beside(self, part: ast.AST, name: str) -> bool:
         """Whether a name is read in a function outside one part of it, other than to show it or to
@@ -322,16 +319,8 @@ class Code:
 
     @cached_property
     def _raised(self) -> set[int]:
-        """The expressions that are raised, or returned by functions that this file does not ask for
-        anything else than to raise it."""
-        nodes = [*ast.walk(self.tree)]
-        raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
-        makers = {id(node.func) for node in nodes if id(node) in raised and hasattr(node, "func")}
-        others = {_name_of(node) for node in nodes if id(node) not in makers}
-        for node in nodes:
-            if isinstance(node, DOCUMENTED[2:]) and node.name not in others:
-                raised |= {id(n.value) for n in ast.walk(node) if isinstance(n, ast.Return)}
-        return raised
+        """The expressions that are raised."""
+        return {id(node.exc) for node in ast.walk(self.tree) if isinstance(node, ast.Raise)}
 
     @cached_property
     def functions(self) -> frozenset[str]:
@@ -410,15 +399,9 @@ def _shows(code: Code, node: ast.AST) -> bool:
         return True
     made_by = code.called(node.exc)
     if made_by is None:
-        return _name_of(node.exc.func) in code.functions
+        func = node.exc.func
+        return getattr(func, "attr", getattr(func, "id", None)) in code.functions
     return made_by in MESSAGES or not made_by.rpartition(".")[2][0].isupper()
-
-
-def _name_of(node: ast.AST) -> str | None:
-    """What a name or an attribute is called, where it is read."""
-    if isinstance(node, ast.Name) and _is_read(node):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else None
 
 
 def _decides(node: ast.AST) -> bool:
@@ -427,12 +410,19 @@ def _decides(node: ast.AST) -> bool:
     return chained or isinstance(node, ast.IfExp | ast.BoolOp)
 
 
-def _reads_exception(function) -> bool:
-    """Whether a method that leaves a context reads the exception that it is given."""
-    given = [each.arg for each in function.args.args[2:3]]
-    return function.name in EXITS and any(
-        isinstance(node, ast.Name) and node.id in given for node in ast.walk(function)
-    )
+def _is_class(name: str) -> bool:
+    """Whether a type of exceptions is one class by its full name: of Python, or an error of this
+    library. Others may be tuples, or other names of what they catch."""
+    of_python = name.partition(".")[0] in sys.stdlib_module_names
+    return "(" not in name and (of_python or bool(re.fullmatch(r"bottomup\..*Error", name)))
+
+
+def _reads_exception(node: ast.AST) -> bool:
+    """Whether a node is a method that leaves a context and reads what it is given."""
+    if not isinstance(node, DOCUMENTED[2:]) or node.name not in EXITS:
+        return False
+    given = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)} - {"self"}
+    return not given.isdisjoint(_names_in(node))
 
 
 def _names_in(node: ast.AST) -> set[str]:

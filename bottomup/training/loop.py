@@ -5,7 +5,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import torch
@@ -229,16 +229,16 @@ class Trainer:
         self.unread.clear()
         for step, loss in losses.items():
             if not math.isfinite(loss):
-                raise self.diverged(f"the training loss is {loss}", step)
+                self.diverge(f"the training loss is {loss}", step)
         finite = [parameter.isfinite().all() for parameter in self.model.parameters()]
         if not torch.stack(finite).all():
-            raise self.diverged("weights are not finite", progress.step)
+            self.diverge("weights are not finite", progress.step)
         progress.losses += losses.values()
 
-    def diverged(self, what: str, step: int) -> UserError:
-        """The error for numbers that are not finite."""
+    def diverge(self, what: str, step: int) -> NoReturn:
+        """Raise UserError for numbers that are not finite."""
         has_state = self.checkpoint.state() is not None
-        return UserError(
+        raise UserError(
             f"{what} at step {step}; "
             + f"the last good checkpoint is kept in {self.checkpoint.folder}; " * has_state
             + f"lower training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
@@ -270,7 +270,7 @@ class Trainer:
         """Measure the dev loss, log it, and save a checkpoint; UserError if it is not finite."""
         loss = self.dev_loss()
         if not math.isfinite(loss):
-            raise self.diverged(f"the dev loss is {loss}", progress.step)
+            self.diverge(f"the dev loss is {loss}", progress.step)
         # A run must not end with weights from before its last phase, whatever their dev loss.
         early = self.spent < self.objective.last_from
         line = self.measured(progress, train_loss, loss)

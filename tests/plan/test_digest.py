@@ -173,6 +173,7 @@ ERROR = "from bottomup.core.errors import UserError\n"
 KEY = "from bottomup.core.settings import key\n"
 FIELD = "from pydantic import Field\n"
 PARSER = "from bottomup.plan import program\nparser = program.parser(__doc__)\n"
+USED = "try:\n    f()\nexcept {} as error:\n    x = error"
 CAUGHT = "\ntry:\n    f()\nexcept ValueError as error:\n    "
 SHOWN = [
     (LOG, "log.info('a %s', x)", "log.warning('b %d %s', len(x), x)"),
@@ -185,7 +186,6 @@ SHOWN = [
     ("import logging\n", "logging.info('a')", "logging.info('b')"),
     ("import logging as told\nl = told.getLogger('x')\n", "l.info('a')", "l.info('b')"),
     (ERROR, "raise UserError(f'a {x}')", "raise UserError('b')"),
-    (ERROR, "def f():\n    return UserError('a')", "def f():\n    return UserError('b')"),
     ("", "raise ValueError('a')", "raise ValueError('b')"),
     ("", "assert x, 'a'", "assert x, 'b'"),
     (
@@ -214,13 +214,19 @@ SHOWN = [
     ),
     (LOG, "log.info('a' if x else 'b')", "log.info('c' if y else 'd')"),
     (LOG, "log.info('%s', x[1:])", "log.info('%s', x[2:])"),
-    ("import sys, logging\n", *(f"logging.info('%s', sys.argv[{n}])" for n in "12")),
-    # What a function makes for its callers to raise, and what a log tells of an exception.
-    ("", *(f"def f():\n    return ValueError('{t}')\ndef g():\n    raise f()" for t in "ab")),
+    # What a log tells of an exception, and one class that is no other.
     (LOG, *(f"raise ValueError('{t}'){CAUGHT}log.exception('a')" for t in "ab")),
     (
         "",
         *(f"raise ValueError('{t}')\nclass A:\n    def __exit__(self, *_): f()" for t in "ab"),
+    ),
+    *(
+        (head, *(f"raise ValueError('{t}')\n{USED.format(kind)}" for t in "ab"))
+        for head, kind in [
+            ("", "(OSError, KeyError)"),
+            ("import tarfile\n", "tarfile.HeaderError"),
+            ("from bottomup.figures.points import NoRowsError\n", "NoRowsError"),
+        ]
     ),
     (KEY, "x = key('a', 'b', ge=1)", "x = key('c', 'd', ge=2)"),
     (FIELD, "x = Field(1, description='a')", "x = Field(1, description='b')"),
@@ -276,9 +282,12 @@ COUNTED = [
     ),
     (LOG, *(f"if {name} and rows.pop():\n    log.info('a')" for name in "xy")),
     # What may be a defaultdict, and adds a key where it is asked for one.
+    (f"{LOG}import a\n", "log.info('%s', a.d['x'])", "log.info('%s', a.d)"),
     *(
         (LOG + head, "log.info('%s', d['x'])", "log.info('%s', d)")
         for head in [
+            "from a import d\n",
+            "from a import Counts\nd = Counts()\n",
             "from collections import defaultdict\nd: dict = defaultdict(int)\n",
             "from collections import defaultdict\nd = defaultdict(int)\ndef f():\n    d = x\n",
             "def f(d):\n    ",
@@ -347,12 +356,34 @@ COUNTED = [
         for used in [
             "try:\n    f()\nexcept ValueError:\n    x = str(sys.exception())",
             "class A:\n    def __exit__(self, kind, error, where):\n        x.append(str(error))",
+            "class A:\n    def __exit__(self, *given):\n        x.append(str(given[1]))",
+            "class A:\n    def __exit__(self, kind, /, error, where):\n        x.append(error)",
             "x = str(pool.submit(f).exception())",
+            "ask = pool.submit(f).exception\nx = str(ask())",
+            "x = pool.apply_async(f, error_callback=note)",
+            "x = asyncio.gather(*some, return_exceptions=True)",
+            "sys.excepthook = note",
+            "stack.push(note)",
+            "x = str(getattr(error, '__cause__'))",
             "x = str(error.__cause__)",
             "x = str(error.__context__)",
         ]
     ),
-    ("", *(f"def f():\n    return ValueError('{t}')\nx = str(f())" for t in "ab")),
+    # What another file may do with it is not known.
+    ("", *(f"def f():\n    return ValueError('{t}')\ndef g():\n    raise f()" for t in "ab")),
+    # Types that may be tuples, or other names of what they catch.
+    *(
+        (head, *(f"raise ValueError('{t}')\n{USED.format(kind)}" for t in "ab"))
+        for head, kind in [
+            ("from a import BROKEN\n", "BROKEN"),
+            ("from bottomup.a import BROKEN\n", "(OSError, *BROKEN)"),
+            ("import a\n", "a.BadError"),
+            ("from pydantic import ValidationError\n", "ValidationError"),
+            ("", "kinds()"),
+            ("", "type(error)"),
+            ("", "ExceptionGroup"),
+        ]
+    ),
     (
         "class Bad(Exception): ...\n",
         *(f"raise ValueError('{t}'){CAUGHT}raise Bad(str(error))" for t in "ab"),
@@ -401,6 +432,13 @@ def test_text_that_another_module_catches_and_uses_matters(project):
         project(bottomup__a=text, run="import bottomup.b", bottomup__b=user)
         found.append(digest.digest("run.py"))
     assert found[0] != found[1]
+
+
+def test_an_error_of_the_library_is_one_class():
+    """And no other name for what it catches, or a tuple; so a handler of it catches no other."""
+    for file in (ROOT / "bottomup").rglob("*.py"):
+        bound = re.findall(r"^\s*\w*Error(?:: \w+)? =", file.read_text(), re.MULTILINE)
+        assert not bound, file
 
 
 def test_one_name_for_loggers():
