@@ -85,11 +85,16 @@ def _other_params(job: Job) -> dict[str, str]:
     anyway, or from resources, which say how a job runs."""
     names = (name for name, value in job.rule.params.items() if not _follows(value))
     values = {name: job.params[name] for name in names if name != "settings"}
-    return {
-        # A set has no order that a second process would have.
-        name: _digest_of(sorted(map(str, value)) if isinstance(value, set) else [value])
-        for name, value in values.items()
-    }
+    return {name: _digest_of([_in_order(value)]) for name, value in values.items()}
+
+
+def _in_order(value: object) -> object:
+    """A value with sets, at any depth, in the order that a second process gives them, too."""
+    if isinstance(value, dict):
+        return [*map(_in_order, value.items())]
+    if isinstance(value, list | tuple):
+        return [*map(_in_order, value)]
+    return sorted(map(str, map(_in_order, value))) if isinstance(value, set | frozenset) else value
 
 
 _follows = Rule._is_deriving_function
