@@ -14,7 +14,7 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Mapping
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -44,11 +44,12 @@ class _Finder:
     @staticmethod
     def find_spec(fullname: str, path=None, target=None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(fullname, path, target)
-        if not spec or not spec.origin or not isinstance(spec.loader, SourceFileLoader):
+        if not spec or not spec.origin or not is_own(spec.origin):
             return None
-        if not is_own(spec.origin):
-            return None
-        spec.loader = _Loader(fullname, spec.origin)
+        if isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Loader(fullname, spec.origin)
+        elif isinstance(spec.loader, ExtensionFileLoader):
+            _take(Path(spec.origin), Path(spec.origin).read_bytes())
         return spec
 
 

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +125,19 @@ def test_code_that_is_imported_later(copy):
     assert collected(copy, **planned).startswith(
         "error: bottomup/core/seeds.py is not as it was when"
     )
+
+
+@pytest.mark.skipif(not find_spec("xxlimited"), reason="this Python has no example of an extension")
+def test_an_extension_of_ones_own_that_is_imported_later(copy):
+    extension = Path(shutil.copy(find_spec("xxlimited").origin, copy)).name
+    script, main = copy / SCRIPT, "def main(arguments):\n"
+    script.write_text(script.read_text().replace(main, f"{main}    import xxlimited\n"))
+    code = {SCRIPT: digest_of(copy, SCRIPT)}
+    assert collected(copy, **code).startswith(f"error: {extension} is no part of what this job was")
+    assert collected(copy, **code, **{extension: "00000000"}).startswith(
+        f"error: {extension} is not as it was when this job was planned"
+    )
+    assert collected(copy, **code, **{extension: digest_of(copy, extension)}) == ""
 
 
 def digest_of(copy, file):
