@@ -26,7 +26,7 @@ INDEX = f"{WEIGHTS}.index.json"
 # Names that a config may give. REPEATED excludes names in which a text repeats 20 times: Snakemake
 # takes them for a rule that calls itself.
 REPEATED = r"(?!.*?(.+)\1{19})"
-RESERVED = r"half[12]|step\d+|to_step|untrained"  # ends of names
+RESERVED = r"half[12]|step\d+|to_step|as_trained|untrained"  # ends of names
 OBJECTIVE = rf"{REPEATED}(?!.*_({RESERVED})$|(input|estimators)$)[a-z][a-z0-9_]{{0,59}}"
 CHECKPOINT = rf"{REPEATED}(?!.*_(half[12]|untrained)$)[a-z][a-z0-9_]{{0,59}}"
 HALF = re.compile(r"_half([12])$")

@@ -79,8 +79,8 @@ def _names(config: dict) -> Iterator[str]:
         if name != module and module in known and not re.fullmatch(names.OBJECTIVE, name):
             yield (
                 f"objectives.{name}: unknown key; allowed: small letters, digits and _, at most "
-                "60; nothing 20 times in a row; no _half1, _step1 or _to_step at the end; neither "
-                "input nor estimators, which figures are called"
+                "60; nothing 20 times in a row; no _half1, _step1, _to_step, _as_trained "
+                "or _untrained at the end; neither input nor estimators, which figures are called"
             )
     for name in checkpoints:
         if not re.fullmatch(names.CHECKPOINT, name):

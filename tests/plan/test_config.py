@@ -462,6 +462,8 @@ objectives.lm_step8 = {"objective": "lm"}
   objectives.lm_step8: unknown key; allowed: small
 objectives.a_to_step = {"objective": "lm"}
   objectives.a_to_step: unknown key; allowed: small
+objectives.a_as_trained = {"objective": "lm"}
+  objectives.a_as_trained: unknown key; allowed: small
 objectives.input = {"objective": "lm"}
   objectives.input: unknown key; allowed: small
 objectives.estimators = {"objective": "lm"}
