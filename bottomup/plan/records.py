@@ -129,7 +129,7 @@ def digests(files) -> dict[str, str]:
     return {name: _digest_of(paths) for name, paths in lists.items()}
 
 
-def _digest_of(paths: list[str]) -> str:
+def _digest_of(paths: Iterable[object]) -> str:
     return hashlib.sha256(json.dumps([*map(str, paths)]).encode()).hexdigest()[:16]
 
 
