@@ -6,6 +6,8 @@ one model that predicts the next token (LM; `lm_bidirectional`), one that predic
 share of what the evolution paper has published of the same measure.
 """
 
+from functools import partial
+
 import numpy as np
 
 from bottomup.claims.claim import BETWEEN_SHARES, Claim, Parts, collect
@@ -26,6 +28,11 @@ TOKEN = "The mask: token identity"
 NATS, PWCCA, SHARE = 0.137, 0.0294, 0.116
 MORE_RUNS = "studies/mask_and_target.yaml, or more seeds of it"
 WIDER = "a wider model, as in studies/workstation.yaml"
+LOST = "information with the input, loss since the embeddings, mean over layers"
+
+information_claim = partial(
+    claim, measure="mutual_information", section=INFORMATION, published=NATS, of_training=False
+)
 
 
 def lost(tables: Tables, objective: str) -> np.ndarray:
@@ -36,49 +43,35 @@ def same_token(tables: Tables, objective: str) -> np.ndarray:
     return mean(top(neighbors(tables, objective, "token")))
 
 
-@claim(
-    measure="mutual_information",
+@information_claim(
     statement="Before any training, a causal mask alone makes a network lose information with the "
     "input.",
-    section=INFORMATION,
-    statistic="information with the input, loss since the embeddings, mean over layers: that of "
-    "the untrained causal network, less that of the untrained network that sees both sides, nats",
-    published=NATS,
+    statistic=f"{LOST}: that of the untrained causal network, less that of the untrained network "
+    "that sees both sides, nats",
     contradicted_if="the untrained causal network loses less",
     undecided_until=WIDER,
-    of_training=False,
 )
 def causal_mask_forgets(tables: Tables) -> Parts:
     return [lost(tables, "untrained_causal") - lost(tables, "untrained")]
 
 
-@claim(
-    measure="mutual_information",
+@information_claim(
     statement="Training makes LM forget more of its input than its mask did before.",
-    section=INFORMATION,
-    statistic="information with the input, loss since the embeddings, mean over layers: LM's less "
-    "that of the untrained causal network, nats",
-    published=NATS,
+    statistic=f"{LOST}: LM's less that of the untrained causal network, nats",
     contradicted_if="LM has lost less than its initial model",
     undecided_until=WIDER,
-    of_training=False,
 )
 def lm_forgets_more_than_its_mask(tables: Tables) -> Parts:
     return [lost(tables, "lm") - lost(tables, "untrained_causal")]
 
 
-@claim(
-    measure="mutual_information",
+@information_claim(
     statement="Under one mask, predicting the next token forgets more of the input than predicting "
     "the masked one.",
-    section=INFORMATION,
-    statistic="information with the input, loss since the embeddings, mean over layers: LM's less "
-    "MLM's, the smaller of the two under the causal mask and under the mask that sees both sides, "
-    "nats",
-    published=NATS,
+    statistic=f"{LOST}: LM's less MLM's, the smaller of the two under the causal mask and under "
+    "the mask that sees both sides, nats",
     contradicted_if="under one of the masks the masked token's objective forgets more",
     undecided_until=MORE_RUNS,
-    of_training=False,
 )
 def next_token_forgets_more(tables: Tables) -> Parts:
     return [
@@ -87,17 +80,13 @@ def next_token_forgets_more(tables: Tables) -> Parts:
     ]
 
 
-@claim(
-    measure="mutual_information",
+@information_claim(
     statement="For one target, a causal mask forgets more of the input than one that sees both "
     "sides.",
-    section=INFORMATION,
-    statistic="information with the input, loss since the embeddings, mean over layers: causal "
-    "less both sides, the smaller of the two for next-token and for masked-token models, nats",
-    published=NATS,
+    statistic=f"{LOST}: causal less both sides, the smaller of the two for next-token and for "
+    "masked-token models, nats",
     contradicted_if="for one of the targets the causal mask forgets less",
     undecided_until=MORE_RUNS,
-    of_training=False,
 )
 def causal_mask_forgets_more_when_trained(tables: Tables) -> Parts:
     return [

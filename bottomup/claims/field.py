@@ -9,6 +9,7 @@ The prior on how much runs vary is from the claims here alone, so that none chan
 two papers. Layers are compared as thirds: the best of several layers looks better than it is.
 """
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -52,12 +53,30 @@ HUNDREDS_OF_MILLIONS = (
 )
 FIVE, SWITCH = "more seeds of studies/five.yaml", "more seeds of studies/switch.yaml"
 STEPS = "runs at a dozen steps that are doubled, of three seeds or more"
+TAGGING = "accuracy of a linear classifier for parts of speech"
+STITCHED = (
+    "loss of a model that goes on from another one's states through an affine map, mean over layers"
+)
+
+# What all claims about a measure share; one may say otherwise.
+geometry_claim = partial(claim, measure="geometry")
+attention_claim = partial(claim, measure="attention_patterns")
+isotropy_claim = partial(claim, measure="isotropy", undecided_until=LONGER)
+probes_claim = partial(claim, measure="probes")
+structural_probe_claim = partial(claim, measure="structural_probe")
+agreement_claim = partial(claim, measure="agreement")
+stitching_claim = partial(
+    claim,
+    measure="stitching",
+    section="Bansal et al. 2021 (Revisiting Model Stitching), arXiv 2106.07682",
+    published=NATS,
+    undecided_until=MORE_TEXT,
+)
 
 # Space
 
 
-@claim(
-    measure="geometry",
+@geometry_claim(
     statement="A language model straightens the path of a sentence from the early to the deeper "
     "layers.",
     section="Hosseini and Fedorenko 2023, arXiv 2311.04930",
@@ -74,8 +93,7 @@ def lm_straightens_sentences(tables: Tables) -> Parts:
     return [mean(bottom(angle)) - mean(top(angle))]
 
 
-@claim(
-    measure="geometry",
+@geometry_claim(
     statement="In the middle of a language model the tokens of a sentence fall together; in a "
     "masked model they do not.",
     section="Skean et al. 2025 (Layer by Layer), arXiv 2502.02013",
@@ -96,8 +114,7 @@ def entropy(tables: Tables, objective: str) -> Curve:
     return layers(tables, "geometry", objective, measure="matrix_entropy")
 
 
-@claim(
-    measure="geometry",
+@geometry_claim(
     statement="A language model unfolds its input into many dimensions in its first half, and "
     "folds it again.",
     section="Cheng et al. 2025 (high-dimensional abstraction phase), arXiv 2405.15471",
@@ -128,8 +145,7 @@ def on_special(tables: Tables, objective: str, by: str) -> np.ndarray:
     return mean(shares[len(bottom(shares)) :])
 
 
-@claim(
-    measure="attention_patterns",
+@attention_claim(
     statement="Above the lowest layers a masked model rests its attention on special tokens (in "
     "BERT's layers 6 to 10 of 12, more than half).",
     section="Clark et al. 2019 (What Does BERT Look At?)",
@@ -157,8 +173,7 @@ def without_effect(tables: Tables, objective: str) -> Parts:
     return [np.log(weight) - np.log(norm)]
 
 
-@claim(
-    measure="attention_patterns",
+@attention_claim(
     statement="What a masked model's attention rests on special tokens has little effect: their "
     "vectors are short.",
     section="Kobayashi et al. 2020, arXiv 2004.10102",
@@ -175,8 +190,7 @@ def mlm_special_tokens_do_little(tables: Tables) -> Parts:
     return without_effect(tables, "mlm")
 
 
-@claim(
-    measure="attention_patterns",
+@attention_claim(
     statement="The same holds in the encoder of a translation model.",
     section="Kobayashi et al. 2020, arXiv 2004.10102",
     statistic="as for mlm_special_tokens_do_little, of MT",
@@ -192,8 +206,7 @@ def mt_special_tokens_do_little(tables: Tables) -> Parts:
     return without_effect(tables, "mt")
 
 
-@claim(
-    measure="attention_patterns",
+@attention_claim(
     statement="Broad attention over the whole sentence is a matter of the lower layers.",
     section="Clark et al. 2019 (What Does BERT Look At?)",
     statistic="MLM, entropy of attention, mean over heads: bottom third of the layers less middle "
@@ -208,8 +221,7 @@ def mlm_attends_broadly_below(tables: Tables) -> Parts:
     return [mean(bottom(nats)) - mean(middle(nats))]
 
 
-@claim(
-    measure="attention_patterns",
+@attention_claim(
     statement="Language models come to have attention sinks: heads that rest on the first token.",
     section="Gu et al. 2025 (ICLR), arXiv 2410.10781",
     statistic="share of sentences in which one of the first positions has more than 0.3 of a "
@@ -229,8 +241,7 @@ def lm_has_sinks(tables: Tables) -> Parts:
     return [trained - untrained]
 
 
-@claim(
-    measure="attention_patterns",
+@attention_claim(
     statement="Language models come to have induction heads, which attend to what followed the "
     "same token before.",
     section="Olsson et al. 2022, arXiv 2209.11895",
@@ -257,8 +268,7 @@ def on_repeated(tables: Tables, quantity: str) -> np.ndarray:
     return np.repeat(shares[:, :1], shares.shape[1], axis=1)
 
 
-@claim(
-    measure="attention_patterns",
+@attention_claim(
     statement="The heads of the middle layers are the least stable over seeds.",
     section="Bali et al. 2026, arXiv 2602.16740",
     statistic="LM, distance of a head to the head of another seed that is most like it in the same "
@@ -303,8 +313,7 @@ def anisotropy(tables: Tables, objective: str) -> np.ndarray:
     return mean(top(layers(tables, "isotropy", objective, **wanted))) - below
 
 
-@claim(
-    measure="isotropy",
+@isotropy_claim(
     statement="Representations of trained models lie in a narrow cone, narrower in upper layers.",
     section="Ethayarajh 2019, arXiv 1909.00512",
     statistic="mean cosine of different tokens, top third of the layers less embeddings: the "
@@ -312,30 +321,26 @@ def anisotropy(tables: Tables, objective: str) -> np.ndarray:
     published=COSINE,
     differs="Wider: from the embeddings to the top third, whatever lies between.",
     contradicted_if="under one of the objectives directions spread in upper layers",
-    undecided_until=LONGER,
     of_training=False,  # the next two ask what training does
 )
 def trained_models_lie_in_a_cone(tables: Tables) -> Parts:
     return every(("lm", "mlm"), lambda name: anisotropy(tables, name))
 
 
-@claim(
-    measure="isotropy",
+@isotropy_claim(
     statement="The cone belongs to self-attention: untrained models have it.",
     section="Godey et al. 2024 (Anisotropy Is Inherent to Self-Attention), arXiv 2401.12143",
     statistic="untrained models, mean cosine of different tokens, top third of the layers less "
     "embeddings: the smaller of the two masks",
     published=2 * COSINE,
     contradicted_if="under one of the masks directions spread in upper layers",
-    undecided_until=LONGER,
     of_training=False,
 )
 def untrained_models_lie_in_a_cone(tables: Tables) -> Parts:
     return every(("untrained", "untrained_causal"), lambda name: anisotropy(tables, name))
 
 
-@claim(
-    measure="isotropy",
+@isotropy_claim(
     statement="Trained models need not lie in a cone.",
     section="Machina and Mercer 2024 (NAACL; of the Pythia models)",
     statistic="mean cosine of different tokens, top third of the layers less embeddings: that of "
@@ -343,7 +348,6 @@ def untrained_models_lie_in_a_cone(tables: Tables) -> Parts:
     published=COSINE,
     differs="Another: a wider cone than before training, where the paper has hardly any.",
     contradicted_if="training narrows the cone under one of the objectives",
-    undecided_until=LONGER,
     of_training=False,  # it already includes the initial models
 )
 def training_widens_the_cone(tables: Tables) -> Parts:
@@ -353,8 +357,7 @@ def training_widens_the_cone(tables: Tables) -> Parts:
     return every(("lm", "mlm"), widened)
 
 
-@claim(
-    measure="isotropy",
+@isotropy_claim(
     statement="Upper layers make representations more specific to their context: one token's are "
     "less alike there.",
     section="Ethayarajh 2019, arXiv 1909.00512",
@@ -363,7 +366,6 @@ def training_widens_the_cone(tables: Tables) -> Parts:
     published=COSINE,
     differs="Wider: from third to third.",
     contradicted_if="one token's occurrences are more alike in the upper layers",
-    undecided_until=LONGER,
 )
 def upper_layers_depend_on_context(tables: Tables) -> Parts:
     def fall(objective: str) -> np.ndarray:
@@ -382,12 +384,11 @@ def tagging(tables: Tables, objective: str, metric: str = "accuracy") -> Curve:
     return layers(tables, "probes", objective, task="tag", metric=metric)
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="Middle layers are better than the last one.",
     section="Skean et al. 2025 (Layer by Layer), arXiv 2502.02013",
-    statistic="accuracy of a linear classifier for parts of speech: middle third of the layers "
-    "less top third, the smaller of LM's and MLM's",
+    statistic=f"{TAGGING}: middle third of the layers less top third, the smaller of LM's and "
+    "MLM's",
     published=0.039,
     # Pythia-160m, mean of 32 tasks: layer 8 of 12 less layer 12, from the authors' scores.
     published_as="of another statistic",
@@ -405,8 +406,7 @@ def middle_beats_last(tables: Tables) -> Parts:
     return every(("lm", "mlm"), fall)
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="A masked model works through the classical pipeline: parts of speech are found in "
     "lower layers than relations.",
     section="Tenney et al. 2019 (BERT Rediscovers the Classical NLP Pipeline)",
@@ -426,13 +426,11 @@ def parts_of_speech_before_relations(tables: Tables) -> Parts:
     return [(expected("relation") - expected("tag")) / len(tagging(tables, "mlm"))]
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="Probes hardly tell objectives apart.",
     section="Alajrami and Aletras 2022, arXiv 2203.10415",
-    statistic="accuracy of a linear classifier for parts of speech, mean over layers: half of what "
-    "training adds to two objectives, less the difference of these, for the two of LM, MLM and MT "
-    "where this is smallest",
+    statistic=f"{TAGGING}, mean over layers: half of what training adds to two objectives, less "
+    "the difference of these, for the two of LM, MLM and MT where this is smallest",
     published=SHARE,
     differs="Another: LM, MLM and MT, where the paper has variants of MLM. Less than half of what "
     "training adds stands for hardly.",
@@ -450,8 +448,7 @@ def objectives_hardly_differ(tables: Tables) -> Parts:
     return parts
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="How long a code of labels is tells trained from untrained models better than "
     "accuracy does.",
     section="Voita and Titov 2020, arXiv 2003.12298",
@@ -476,12 +473,10 @@ def code_length_tells_more(tables: Tables) -> Parts:
     return parts
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="Language modeling teaches more syntax than translation does.",
     section="Zhang and Bowman 2018, arXiv 1809.10040",
-    statistic="accuracy of a linear classifier for parts of speech, mean over layers: LM's less "
-    "MT's",
+    statistic=f"{TAGGING}, mean over layers: LM's less MT's",
     published=SHARE,
     differs="Narrower: parts of speech alone, where the paper has CCG categories, too.",
     contradicted_if="MT's is higher",
@@ -492,12 +487,10 @@ def lm_teaches_more_syntax(tables: Tables) -> Parts:
     return [mean(tagging(tables, "lm")) - mean(tagging(tables, "mt"))]
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="With two stacks of layers, translation teaches more than denoising does.",
     section="Li et al. 2024, arXiv 2407.15489",
-    statistic="accuracy of a linear classifier for parts of speech, mean over layers: MT's less "
-    "that of denoising",
+    statistic=f"{TAGGING}, mean over layers: MT's less that of denoising",
     published=SHARE,
     differs="Narrower: parts of speech of one language.",
     contradicted_if="denoising's is higher",
@@ -508,13 +501,12 @@ def translation_beats_denoising(tables: Tables) -> Parts:
     return [mean(tagging(tables, "mt")) - mean(tagging(tables, "denoising"))]
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="With one stack, translations help less than with two: the architecture tells which "
     "objective is best.",
     section="Li et al. 2024, arXiv 2407.15489",
-    statistic="accuracy of a linear classifier for parts of speech, mean over layers: MT's less "
-    "that of denoising, less the same of translation LM and MLM",
+    statistic=f"{TAGGING}, mean over layers: MT's less that of denoising, less the same of "
+    "translation LM and MLM",
     published=SHARE,
     differs="Wider: less help, where the paper has another order of objectives. Narrower: parts of "
     "speech of one language.",
@@ -526,13 +518,11 @@ def translations_help_two_stacks_more(tables: Tables) -> Parts:
     return [known["mt"] - known["denoising"] - (known["tlm"] - known["mlm"])]
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="A model that learns LM and then MLM is better than one that learns MLM for as many "
     "updates.",
     section="Gisserot-Boukhlef et al. 2025, arXiv 2507.00994",
-    statistic="accuracy of a linear classifier for parts of speech, mean over layers: that of LM, "
-    "then MLM, less that of MLM",
+    statistic=f"{TAGGING}, mean over layers: that of LM, then MLM, less that of MLM",
     published=SHARE,
     differs="Another: a classifier on frozen layers, where the paper fine-tunes.",
     contradicted_if="MLM alone is better",
@@ -548,13 +538,11 @@ def tagging_at_steps(tables: Tables, objective: str) -> dict[int, np.ndarray]:
     return at_steps(tables, "probes", objective, lambda name: mean(tagging(tables, name)))
 
 
-@claim(
-    measure="probes",
+@probes_claim(
     statement="A language model learns what it learns earlier than a masked model does.",
     section="Gisserot-Boukhlef et al. 2025, arXiv 2507.00994",
-    statistic="accuracy of a linear classifier for parts of speech, mean over layers: midpoint of "
-    "its rise from the first to the last of the steps that both have, MLM's less LM's, doublings "
-    "of updates; only if it rises in both",
+    statistic=f"{TAGGING}, mean over layers: midpoint of its rise from the first to the last of "
+    "the steps that both have, MLM's less LM's, doublings of updates; only if it rises in both",
     where=lambda tables: rises(tagging_at_steps(tables, "mlm"), tagging_at_steps(tables, "lm")),
     where_size=HALF,
     published=DOUBLINGS,
@@ -601,8 +589,7 @@ def edges(tables: Tables, objective: str) -> Curve:
     return layers(tables, "structural_probe", objective, metric="uuas")
 
 
-@claim(
-    measure="structural_probe",
+@structural_probe_claim(
     statement="Trained models hold syntax trees in a linear map of their layers, untrained ones "
     "much less.",
     section="Hewitt and Manning 2019 (A Structural Probe)",
@@ -623,8 +610,7 @@ def training_adds_trees(tables: Tables) -> Parts:
     return every(("lm", "mlm"), added)
 
 
-@claim(
-    measure="structural_probe",
+@structural_probe_claim(
     statement="A masked model holds trees best in its middle layers.",
     section="Hewitt and Manning 2019 (A Structural Probe)",
     statistic="MLM, share of edges found (UUAS): the smaller of the rise from the bottom to the "
@@ -638,8 +624,7 @@ def trees_best_in_the_middle(tables: Tables) -> Parts:
     return rise_and_fall(edges(tables, "mlm"))
 
 
-@claim(
-    measure="structural_probe",
+@structural_probe_claim(
     statement="A masked model has syntax in its layers before it shows in what it predicts.",
     section="Chen et al. 2024 (Sudden Drops in the Loss), arXiv 2309.07311",
     statistic="MLM, midpoint of a rise from the first to the last step looked at: that of "
@@ -677,8 +662,7 @@ def agreeing(
     return rows(tables, "agreement", objective=objective, **wanted).values("accuracy")[0]
 
 
-@claim(
-    measure="agreement",
+@agreement_claim(
     statement="Nouns of the other number between a subject and its verb mislead language models.",
     section="Linzen et al. 2016, arXiv 1611.01368",
     statistic="LM, share of verbs whose form that agrees is the more probable one: without such "
@@ -693,8 +677,7 @@ def attractors_mislead_lm(tables: Tables) -> Parts:
     return [agreeing(tables, "lm", "0") - agreeing(tables, "lm", "1+")]
 
 
-@claim(
-    measure="agreement",
+@agreement_claim(
     statement="They do not mislead a masked model that sees both sides.",
     section="Goldberg 2019 (Assessing BERT's Syntactic Abilities), arXiv 1901.05287",
     statistic="MLM, share of verbs whose form that agrees is the more probable one, with nouns of "
@@ -709,8 +692,7 @@ def mlm_sees_through_attractors(tables: Tables) -> Parts:
     return [agreeing(tables, "mlm", "1+") - HALF]
 
 
-@claim(
-    measure="agreement",
+@agreement_claim(
     statement="Neural language models know agreement better than 5-grams of the same text do.",
     section="Warstadt et al. 2020 (BLiMP), arXiv 1912.00582",
     statistic="share of sentences that are more probable with the form of the verb that agrees: "
@@ -729,8 +711,7 @@ def lm_beats_ngrams(tables: Tables) -> Parts:
     return [of("model") - of("5-grams")]
 
 
-@claim(
-    measure="agreement",
+@agreement_claim(
     statement="A model that learns LM and MLM in turns is as good at either as one that learns it "
     "alone, or better.",
     section="Charpentier and Samuel 2024 (GPT-BERT), arXiv 2410.24159",
@@ -827,18 +808,13 @@ def cost(tables: Tables, objective: str, other: str) -> np.ndarray:
     return mean(layers(tables, "stitching", objective, from_objective=other, fit="loss"))
 
 
-@claim(
-    measure="stitching",
+@stitching_claim(
     statement="Another seed's states stand in better than another objective's.",
-    section="Bansal et al. 2021 (Revisiting Model Stitching), arXiv 2106.07682",
-    statistic="loss of a model that goes on from another one's states through an affine map, mean "
-    "over layers: from the two other objectives, mean, less from another seed, the smallest of "
-    "LM's, MLM's and MT's, nats",
-    published=NATS,
+    statistic=f"{STITCHED}: from the two other objectives, mean, less from another seed, the "
+    "smallest of LM's, MLM's and MT's, nats",
     differs="Another: of images, the paper finds that objectives stand in for each other as seeds "
     "do.",
     contradicted_if="under one of the objectives another one's states cost less",
-    undecided_until=MORE_TEXT,
     of_training=False,  # models that are not trained predict nothing
 )
 def seeds_stand_in_better(tables: Tables) -> Parts:
@@ -849,18 +825,13 @@ def seeds_stand_in_better(tables: Tables) -> Parts:
     return every(tuple(START), more)
 
 
-@claim(
-    measure="stitching",
+@stitching_claim(
     statement="MT's states cannot stand in for LM's, nor LM's for MT's.",
-    section="Bansal et al. 2021 (Revisiting Model Stitching), arXiv 2106.07682",
-    statistic="loss of a model that goes on from another one's states through an affine map, mean "
-    "over layers: the other objective's, less half-way from another seed to what that objective "
-    "started from, the smaller of LM's and MT's, nats",
-    published=NATS,
+    statistic=f"{STITCHED}: the other objective's, less half-way from another seed to what that "
+    "objective started from, the smaller of LM's and MT's, nats",
     differs="Another: the paper finds that objectives can, of images. Wider: at least half as bad "
     "as an untrained network.",
     contradicted_if="one of them is nearer to a seed than to an untrained network",
-    undecided_until=MORE_TEXT,
     of_training=False,  # it already includes the initial models
 )
 def mt_and_lm_do_not_stand_in(tables: Tables) -> Parts:
@@ -871,16 +842,11 @@ def mt_and_lm_do_not_stand_in(tables: Tables) -> Parts:
     return [beyond_half("lm", "mt"), beyond_half("mt", "lm")]
 
 
-@claim(
-    measure="stitching",
+@stitching_claim(
     statement="What training made of a network stands in better than what it started from.",
-    section="Bansal et al. 2021 (Revisiting Model Stitching), arXiv 2106.07682",
-    statistic="loss of a model that goes on from another one's states through an affine map, mean "
-    "over layers: from an untrained network with its mask, less from another seed, the smallest of "
-    "LM's, MLM's and MT's, nats",
-    published=NATS,
+    statistic=f"{STITCHED}: from an untrained network with its mask, less from another seed, the "
+    "smallest of LM's, MLM's and MT's, nats",
     contradicted_if="under one of the objectives an untrained network's states cost less",
-    undecided_until=MORE_TEXT,
     of_training=False,  # it already includes the initial models
 )
 def untrained_states_cost_more(tables: Tables) -> Parts:

@@ -77,6 +77,16 @@ TYPES = "Importance of attention types"
 MORE_TEXT = "ten times the held-out text, as in studies/paper_ende.yaml"
 MORE_MODELS = "pruned models of more runs, as in studies/pruning.yaml"
 LONGER = "a model of width 512 trained until it no longer improves, as in studies/gpu.yaml"
+RELATED = "share of maxima on the related word, less that of the best fixed offset"
+
+# What all claims about a measure share; one may say otherwise.
+importance_claim = partial(claim, measure="head_importance")
+functions_claim = partial(claim, measure="head_functions")
+pruning_claim = partial(claim, measure="pruning", undecided_until=MORE_MODELS, of_training=False)
+pruned_functions_claim = partial(
+    claim, measure="pruned_functions", of_training=False, within=BETWEEN_SHARES
+)
+gates_claim = partial(claim, measure="gates", undecided_until=MORE_MODELS, of_training=False)
 
 
 def compared(values: np.ndarray) -> np.ndarray:
@@ -129,8 +139,7 @@ def beside_others(tables: Tables, objective: str, importance: str, least: int = 
 # Importance
 
 
-@claim(
-    measure="head_importance",
+@importance_claim(
     statement="In each layer a small number of heads are much more relevant than the rest.",
     section=f"{IMPORTANCE}; figure lrp_confidence",
     statistic="relevance, mean over layers: the smaller of two, how far the most relevant quarter "
@@ -154,8 +163,7 @@ def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Parts:
     return [mean(most / others - MUCH), mean((most - center - below) / center)]
 
 
-@claim(
-    measure="head_importance",
+@importance_claim(
     statement="A few heads are very confident: on average, more than half of their attention "
     "rests on a single token (in the paper, more than 80 %).",
     section=f"{IMPORTANCE}; figure lrp_confidence",
@@ -171,8 +179,7 @@ def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
     return [best(np.concatenate(confidence)) - HALF]
 
 
-@claim(
-    measure="head_importance",
+@importance_claim(
     statement="The relevance of a head agrees to a reasonable extent with its confidence.",
     section=f"{IMPORTANCE}; figure lrp_confidence",
     statistic="Kendall's rank correlation of relevance and confidence over the heads of a layer, "
@@ -190,8 +197,7 @@ def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> P
     return [mean([agreement(*of_layer) for of_layer in layers])]
 
 
-@claim(
-    measure="head_importance",
+@importance_claim(
     statement="The only clear exception is the first layer, whose most relevant head is not "
     "confident.",
     section=f"{IMPORTANCE}; figure lrp_confidence",
@@ -231,8 +237,7 @@ def of_most_relevant(values: np.ndarray, relevance: np.ndarray) -> np.ndarray:
 # Functions
 
 
-@claim(
-    measure="head_functions",
+@functions_claim(
     statement="There are positional heads: more often than not their maximum rests on the "
     "previous token, or on the next (in the paper, at least 90 % of the time).",
     section=f"{FUNCTIONS}: positional heads; figure functions_ru_de_fr",
@@ -279,14 +284,12 @@ def _above_offset(table: Table) -> np.ndarray:
     return table.values("accuracy") - table.values("baseline_accuracy")
 
 
-@claim(
-    measure="head_functions",
+@functions_claim(
     statement="Some heads track subjects and their verbs (nsubj) better than the best fixed "
     "offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
-    statistic="share of maxima on the related word, less that of the best fixed offset: "
-    "the smaller of the best head's from subject to verb and the best head's from verb to subject "
-    "(for LM, which sees no later word, the latter)",
+    statistic=f"{RELATED}: the smaller of the best head's from subject to verb and the best head's "
+    "from verb to subject (for LM, which sees no later word, the latter)",
     published=0.1,
     differs="Wider: any advantage over the offset, where the paper asks a tenth of it.",
     contradicted_if="in one of the directions no head is better than the offset",
@@ -298,14 +301,12 @@ def subject_heads(tables: Tables, objective: str = "mt") -> Parts:
     return [tracking(tables, objective, "nsubj", direction) for direction in directions]
 
 
-@claim(
-    measure="head_functions",
+@functions_claim(
     statement="Some heads track objects and their verbs (dobj) better than the best fixed offset "
     "does.",
     section=f"{SYNTAX}; table 1 of the paper",
-    statistic="share of maxima on the related word, less that of the best fixed offset: "
-    "the smaller of the best head's from object to verb and the best head's from verb to object "
-    "(for LM, the former)",
+    statistic=f"{RELATED}: the smaller of the best head's from object to verb and the best head's "
+    "from verb to object (for LM, the former)",
     published=0.32,
     differs="Wider: any advantage over the offset, where the paper asks a tenth of it.",
     contradicted_if="in one of the directions no head is better than the offset",
@@ -317,14 +318,12 @@ def object_heads(tables: Tables, objective: str = "mt") -> Parts:
     return [tracking(tables, objective, "dobj", direction) for direction in directions]
 
 
-@claim(
-    measure="head_functions",
+@functions_claim(
     statement="Some heads track adjectives and their nouns (amod) better than the best fixed "
     "offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
-    statistic="share of maxima on the related word, less that of the best fixed offset: "
-    "the larger of the best head's from adjective to noun and the best head's from noun to "
-    "adjective",
+    statistic=f"{RELATED}: the larger of the best head's from adjective to noun and the best "
+    "head's from noun to adjective",
     published=0.1,
     differs="Wider: any advantage over the offset, in one direction.",
     contradicted_if="in neither direction is a head better than the offset",
@@ -335,13 +334,12 @@ def adjective_heads(tables: Tables, objective: str = "mt") -> Parts:
     return [tracking(tables, objective, "amod", "to", "from")]
 
 
-@claim(
-    measure="head_functions",
+@functions_claim(
     statement="Some heads track adverbs and their verbs (advmod) better than the best fixed "
     "offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
-    statistic="share of maxima on the related word, less that of the best fixed offset: "
-    "the larger of the best head's from adverb to verb and the best head's from verb to adverb",
+    statistic=f"{RELATED}: the larger of the best head's from adverb to verb and the best head's "
+    "from verb to adverb",
     published=0.06,
     differs="Wider: any advantage over the offset, in one direction.",
     contradicted_if="in neither direction is a head better than the offset",
@@ -352,8 +350,7 @@ def adverb_heads(tables: Tables, objective: str = "mt") -> Parts:
     return [tracking(tables, objective, "advmod", "to", "from")]
 
 
-@claim(
-    measure="head_functions",
+@functions_claim(
     statement="There is a head that points to the least frequent tokens of a sentence; it is in "
     "the first layer.",
     section=f"{RARE_TOKENS}; figure functions_ru_de_fr",
@@ -382,8 +379,7 @@ def first_layer_points_to_rare(tables: Tables, objective: str = "mt") -> Parts:
     return [best(table.values("accuracy")) - RARE]
 
 
-@claim(
-    measure="head_importance",
+@importance_claim(
     statement="This head is judged to be much more relevant than any other in the first layer.",
     section=f"{RARE_TOKENS}; figure functions_ru_de_fr",
     statistic="first layer, relevance as a share of the layer's: that of the head that points to "
@@ -406,8 +402,7 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     return [layer[head] - best(np.delete(layer, head, axis=0))]
 
 
-@claim(
-    measure="head_functions",
+@functions_claim(
     statement="Whatever the target language, the most relevant head of the first layer points to "
     "the least frequent tokens of a sentence.",
     section=f"{RARE_TOKENS}; figure functions_ru_de_fr",
@@ -431,8 +426,7 @@ def most_relevant_head_points_to_rare_tokens(tables: Tables) -> Parts:
     return [of_most_relevant(accuracy, relevance) - RARE]
 
 
-@claim(
-    measure="head_functions",
+@functions_claim(
     statement="That head is a kind of overfitting: there is none with token dropout on the input "
     "in training, which ends the extreme influence of rare tokens.",
     section="The Bottom-up Evolution of Representations: Extreme Influence of Rare Tokens: Bug or "
@@ -526,8 +520,7 @@ ABOVE_LAYER = (
 )
 
 
-@claim(
-    measure="head_importance",
+@importance_claim(
     statement="The positional heads are, to a large extent, the most relevant ones.",
     section=f"{FUNCTIONS}; figure functions_ru_de_fr",
     statistic=ABOVE_LAYER,
@@ -541,8 +534,7 @@ def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Part
     return above_layer(tables, objective, table, "positional")
 
 
-@claim(
-    measure="head_importance",
+@importance_claim(
     statement="Heads with a function (positional, syntactic, rare tokens) are more relevant than "
     "the others of their layers.",
     section=f"{FUNCTIONS}; figure functions_ru_de_fr",
@@ -592,8 +584,7 @@ def better_than(tables: Tables, objective: str, attention: str, method: str) -> 
     return mean(gains)
 
 
-@claim(
-    measure="pruning",
+@pruning_claim(
     statement="Most encoder heads can be pruned with little loss: 38 of 48 cost 0.15 BLEU.",
     section=f"{PRUNING}: encoder heads; figure heads_dying_enc_bleu_linear_x",
     statistic="0.03 less the loss of BLEU with a quarter of the encoder's heads left, as a share "
@@ -601,15 +592,12 @@ def better_than(tables: Tables, objective: str, attention: str, method: str) -> 
     published=0.0249,
     differs="Wider: 3 % of the BLEU, where the paper loses 0.5 %.",
     contradicted_if="more than 3 % of the BLEU is lost",
-    undecided_until=MORE_MODELS,
-    of_training=False,
 )
 def most_encoder_heads_can_go(tables: Tables, objective: str = "mt") -> Parts:
     return [little_lost(tables, objective, "encoder", left=0.25)]
 
 
-@claim(
-    measure="pruning",
+@pruning_claim(
     statement="More than half of the heads of all kinds of attention can be pruned with a loss of "
     "no more than 0.25 BLEU.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
@@ -619,15 +607,12 @@ def most_encoder_heads_can_go(tables: Tables, objective: str = "mt") -> Parts:
     published=0.0291,
     differs="Wider: 3 % of the BLEU, where the paper loses 0.8 %.",
     contradicted_if="more than 3 % of the BLEU is lost",
-    undecided_until=MORE_MODELS,
-    of_training=False,
 )
 def most_heads_of_all_kinds_can_go(tables: Tables) -> Parts:
     return [little_lost(tables, "mt", "all", left=0.5)]
 
 
-@claim(
-    measure="pruning",
+@pruning_claim(
     statement="A model pruned after training is better than one with the same heads that is "
     "trained from scratch.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
@@ -637,8 +622,6 @@ def most_heads_of_all_kinds_can_go(tables: Tables) -> Parts:
     published=0.0131,
     differs="Another: the probability of the right token, where the paper has BLEU.",
     contradicted_if="the model trained from scratch is better",
-    undecided_until=MORE_MODELS,
-    of_training=False,
 )
 def pruned_better_than_from_scratch(tables: Tables) -> Parts:
     return [better_than(tables, "mt", "all", "scratch")]
@@ -659,8 +642,7 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
     return whole, models
 
 
-@claim(
-    measure="pruned_functions",
+@pruned_functions_claim(
     statement="Specialized heads are the last to be pruned: the fewer heads are left, the more of "
     "them have a function.",
     section=f"{RETAINED}; its figure",
@@ -671,8 +653,6 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
     differs="Wider: a larger share than before pruning, not one that grows at each penalty.",
     contradicted_if="a smaller share of the remaining heads has a function",
     undecided_until=MORE_TEXT,
-    of_training=False,
-    within=BETWEEN_SHARES,
 )
 def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
@@ -680,8 +660,7 @@ def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     return [rounded(mean(shares[1:]) - shares[0], one_head(models), tables)]
 
 
-@claim(
-    measure="pruned_functions",
+@pruned_functions_claim(
     statement="A model with 17 of 48 encoder heads still has heads with all functions.",
     section=RETAINED,
     statistic="the model that keeps closest to a third of the encoder's heads, of those that "
@@ -691,8 +670,6 @@ def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     differs="Wider: more functions than with heads at random, where the paper has all.",
     contradicted_if="fewer functions are left than with heads kept at random",
     undecided_until=MORE_TEXT,
-    of_training=False,
-    within=BETWEEN_SHARES,
 )
 def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
@@ -709,8 +686,7 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     return [rounded(kept / n_functions, 1 / n_functions[0], tables)]
 
 
-@claim(
-    measure="pruned_functions",
+@pruned_functions_claim(
     statement="When fewer heads are left, some take over a second function, such as positional "
     "heads that begin to track syntax.",
     section=f"{RETAINED}; its figure",
@@ -724,8 +700,6 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     "that lose theirs count against it.",
     contradicted_if="remaining heads lose second functions",
     undecided_until=LONGER,
-    of_training=False,
-    within=BETWEEN_SHARES,
 )
 def heads_take_over_second_function(tables: Tables) -> Parts:
     whole, models = pruned_functions(tables, "mt")
@@ -799,8 +773,7 @@ def lower_longer(tables: Tables, kind: str) -> np.ndarray:
     return counted(mean(bottom(layers)) - mean(top(layers)), one_head, tables)
 
 
-@claim(
-    measure="pruning",
+@pruning_claim(
     statement="The encoder's self-attention heads are pruned first.",
     section=f"{TYPES}; figure heads_dying_by_attn_type_both",
     statistic="share of heads left: the smaller of the decoder's self-attention and "
@@ -808,16 +781,13 @@ def lower_longer(tables: Tables, kind: str) -> np.ndarray:
     published=0.234,
     differs="Wider: fewer on average over penalties, not first at each.",
     contradicted_if="heads of the decoder or of cross-attention go first",
-    undecided_until=MORE_MODELS,
-    of_training=False,
     within=BETWEEN_SHARES,
 )
 def encoder_heads_go_first(tables: Tables) -> Parts:
     return [-part for part in longer(tables, "encoder", ("decoder", "cross"))]
 
 
-@claim(
-    measure="pruning",
+@pruning_claim(
     statement="Cross-attention heads are the most important: they are pruned last.",
     section=f"{TYPES}; figure heads_dying_by_attn_type_both",
     statistic="share of heads left: that of cross-attention, less the larger of the encoder's and "
@@ -825,48 +795,39 @@ def encoder_heads_go_first(tables: Tables) -> Parts:
     published=0.0272,
     differs="Wider: more on average over penalties, not last at each.",
     contradicted_if="self-attention heads of the encoder or the decoder stay longer",
-    undecided_until=MORE_MODELS,
-    of_training=False,
     within=BETWEEN_SHARES,
 )
 def cross_attention_heads_go_last(tables: Tables) -> Parts:
     return longer(tables, "cross", ("encoder", "decoder"))
 
 
-@claim(
-    measure="gates",
+@gates_claim(
     statement="In the decoder, self-attention heads are retained more readily in the lower layers.",
     section=f"{TYPES}; figure heads_dying_decoder",
     statistic="share of the decoder's self-attention heads left: bottom third of the layers less "
     "top third, mean over penalties",
     published=0.322,
     contradicted_if="they are retained more readily in the upper layers",
-    undecided_until=MORE_MODELS,
-    of_training=False,
     within=BETWEEN_SHARES,
 )
 def lower_decoder_keeps_self_attention(tables: Tables) -> Parts:
     return [lower_longer(tables, "decoder")]
 
 
-@claim(
-    measure="gates",
+@gates_claim(
     statement="In the decoder, cross-attention heads are retained in the upper layers.",
     section=f"{TYPES}; figure heads_dying_decoder",
     statistic="share of the cross-attention heads left: top third of the layers less bottom third, "
     "mean over penalties",
     published=0.3125,
     contradicted_if="they are retained more readily in the lower layers",
-    undecided_until=MORE_MODELS,
-    of_training=False,
     within=BETWEEN_SHARES,
 )
 def upper_decoder_keeps_cross_attention(tables: Tables) -> Parts:
     return [-lower_longer(tables, "cross")]
 
 
-@claim(
-    measure="gates",
+@gates_claim(
     statement="Gates keep what relevance found: the heads that stay are those that were the most "
     "relevant before pruning.",
     section=f"{PRUNING}; {RETAINED}",
@@ -878,8 +839,6 @@ def upper_decoder_keeps_cross_attention(tables: Tables) -> Parts:
     differs="Narrower: heads are compared with those of their layer, since relevance adds up to "
     "one in each. Wider: more relevant than the mean stands for the most relevant.",
     contradicted_if="heads are kept that were less relevant than the mean of their layer",
-    undecided_until=MORE_MODELS,
-    of_training=False,
 )
 def gates_keep_relevant_heads(tables: Tables, objective: str = "mt") -> Parts:
     models = last_gates(tables, objective, "encoder", "encoder").groupby("penalty")
