@@ -23,6 +23,9 @@ class OfOurs(Subject):
 
     model: Transformer | TrunkModel
     tokenizer: Tokenizer
+    predicts_tokens = False  # transformers does not know its layers
+    max_length = None  # it has no positions, or computes them for any length
+    mask, padding, pads_alone = MASK, PAD, True
 
     @property
     def d_model(self) -> int:
@@ -31,27 +34,6 @@ class OfOurs(Subject):
     @property
     def causal(self) -> bool:
         return self.model.config.causal
-
-    @property
-    def predicts_tokens(self) -> bool:
-        """False: transformers does not know its layers."""
-        return False
-
-    @property
-    def mask(self) -> int:
-        return MASK
-
-    @property
-    def max_length(self) -> None:
-        """None: it has no positions, or computes them for any length."""
-
-    @property
-    def padding(self) -> int:
-        return PAD
-
-    @property
-    def pads_alone(self) -> bool:
-        return True
 
     @property
     def vocab_size(self) -> int:
@@ -80,6 +62,7 @@ class Run(OfOurs):
     """
 
     model: Transformer
+    hides = True  # tokens see others by attention alone
 
     @property
     def layers(self) -> int:
@@ -90,11 +73,6 @@ class Run(OfOurs):
         """Heads in a layer, open or closed; 0 if some were removed and layers differ, of the
         decoder too."""
         return self._of_layers[0] if len({*self._of_layers}) == 1 else 0
-
-    @property
-    def hides(self) -> bool:
-        """True: tokens see others by attention alone."""
-        return True
 
     @property
     def _of_layers(self) -> list[int]:
@@ -199,23 +177,16 @@ class OtherTrunk(OfOurs):
     """
 
     model: TrunkModel
+    heads, translates = 0, False
 
     @property
     def layers(self) -> int:
         return self.model.config.layers
 
     @property
-    def heads(self) -> int:
-        return 0
-
-    @property
     def masks(self) -> bool:
         """Whether each position sees both sides; as for a `Run`, the untrained control counts."""
         return not self.causal and not self.model.config.both_ways
-
-    @property
-    def translates(self) -> bool:
-        return False
 
     def _read(
         self,
