@@ -12,6 +12,7 @@ from bottomup.corpus.specials import EOS, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import trace
+from bottomup.measures.examples import tensors
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
@@ -43,8 +44,7 @@ def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str,
     device = model.head.weight.device
     totals = {name: Totals() for name in QUANTITIES}
     for example in examples:
-        source = torch.from_numpy(example.source).to(device)
-        target = None if example.target is None else torch.from_numpy(example.target).to(device)
+        source, target, _ = tensors(example, device)
         steps = list(trace(model, source, target).attentions())
         masks = token_masks(source, target, model.config)
         for kind, (queries, keys) in masks.items():

@@ -19,6 +19,7 @@ from bottomup.core.errors import UserError
 from bottomup.heads.propagation import RULES, Rule
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import AttentionStep, Stack, Trace, trace
+from bottomup.measures.examples import tensors
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 
@@ -80,11 +81,8 @@ def propagate(model: Transformer, example: Example, rule: Rule) -> Relevance:
 
     model: in the rule's number format. As many predictions go down at once as `AT_ONCE` allows.
     """
-    device = model.head.weight.device
-    source = torch.from_numpy(example.source).to(device)
-    target = None if example.target is None else torch.from_numpy(example.target).to(device)
+    source, target, labels = tensors(example, model.head.weight.device)
     run = trace(model, source, target)
-    labels = torch.from_numpy(example.labels).to(device)
     relevance, predictions = top_logits(model, run.states, labels != IGNORE, rule)
     length = max(source.shape[1], labels.shape[1])
     at_once = max(1, AT_ONCE // (len(source) * model.config.heads * length**2))

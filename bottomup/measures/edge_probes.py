@@ -31,7 +31,7 @@ from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.groups import TAGS
 from bottomup.measures.jackknife import ANY, WITHOUT, Range
-from bottomup.measures.probes import accuracies, expected_layer, given
+from bottomup.measures.probes import accuracies, expected_layer
 from bottomup.measures.structural_probe import PUNCTUATION
 from bottomup.views.values import require_finite
 
@@ -187,7 +187,7 @@ def _of_task(
     empty = {"baseline": np.nan, "by_tags": np.nan, "n_labels": n_labels}
     if n < NEEDED or not len(parts[1]) or n_labels < 2:
         for layer, metric in product(range(len(views)), METRICS):
-            yield layer, {"metric": metric, **given(np.nan), **empty, "n": n}
+            yield layer, {"metric": metric, **jackknife.given(np.nan), **empty, "n": n}
         return
     types = joint(words["text"].str.lower(), task.rows)
     by_tags = of_most_frequent(task.labels, joint(words["tag"], task.rows), parts)
@@ -210,7 +210,7 @@ def _of_gains(best: np.ndarray) -> dict:
     blocks, then without each, `[layers, 1 + count]`."""
     gain = best[-1] - best[0]
     if not jackknife.interval(gain[0], gain[1:], ANY)[0] > 0:
-        return given(np.nan)
+        return jackknife.given(np.nan)
     expected = expected_layer(best)
     return jackknife.estimate("value", expected[0], expected[1:], Range(1, len(best) - 1))
 

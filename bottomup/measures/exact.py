@@ -27,6 +27,7 @@ from bottomup.corpus.drawn import Language
 from bottomup.corpus.specials import MASK, N_SPECIAL
 from bottomup.measures import hidden_markov, jackknife
 from bottomup.measures.classifier_bound import bounds
+from bottomup.measures.examples import BATCH_TOKENS, examples
 from bottomup.measures.hidden_markov import OTHER, Channel
 from bottomup.measures.mutual_information import (
     cluster,
@@ -35,7 +36,7 @@ from bottomup.measures.mutual_information import (
     shuffled,
     without_blocks,
 )
-from bottomup.measures.quality import BATCH_TOKENS, examples, predictions
+from bottomup.measures.quality import predictions
 from bottomup.objectives import IGNORE, Example, Objective
 from bottomup.objectives.mlm import Objective as Mlm
 from bottomup.subjects.runs import OfOurs

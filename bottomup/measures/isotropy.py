@@ -301,8 +301,7 @@ def _row(measure: str, adjusted: bool, values: np.ndarray) -> dict:
 
 def _row_alone(measure: str, adjusted: bool, value: float) -> dict:
     """A row that has no values without a block."""
-    estimate = {"value": float(value), "ci_low": np.nan, "ci_high": np.nan}
-    return {"measure": measure, "adjusted": adjusted, **estimate, jackknife.WITHOUT: None}
+    return {"measure": measure, "adjusted": adjusted, **jackknife.given(value)}
 
 
 def _self_similarity(

@@ -189,6 +189,11 @@ def estimate(
     return {name: float(value), "ci_low": low, "ci_high": high, WITHOUT: without}
 
 
+def given(value: float) -> dict:
+    """The columns of a value that has no values without a block."""
+    return {"value": float(value), "ci_low": np.nan, "ci_high": np.nan, WITHOUT: None}
+
+
 def cases_of(blocks: np.ndarray, count: int) -> np.ndarray:
     """How many cases each of `count` blocks has, from the block of each case: `[count]`."""
     return np.bincount(blocks, minlength=count)

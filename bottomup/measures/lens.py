@@ -26,11 +26,12 @@ from torch.nn import functional
 
 from bottomup.core.seeds import generator
 from bottomup.corpus.annotation import require_words_of
-from bottomup.corpus.batches import Text, in_order
+from bottomup.corpus.batches import Text
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
+from bottomup.measures.examples import BATCH_TOKENS, examples, tensors
 from bottomup.measures.groups import groups
 from bottomup.measures.least_squares import Map, least_squares
 from bottomup.model.transformer import Transformer, padding_mask
@@ -39,8 +40,6 @@ from bottomup.views.moments import Moments
 
 log = logging.getLogger(__name__)
 
-# It affects results: masks are drawn by batch, here as for quality.
-BATCH_TOKENS = 2048
 # The most predictions that are read off each layer: to read one layer costs as much as to compute
 # several.
 MOST = 20_000
@@ -76,12 +75,10 @@ def states(model: Transformer, example: Example) -> Tensor:
 
     The top is what it does read.
     """
-    device = model.head.weight.device
-    source, labels = (torch.from_numpy(x).to(device) for x in (example.source, example.labels))
+    source, target, labels = tensors(example, model.head.weight.device)
     read = model.encoder(source, output_hidden_states=True)
     layers, norm = [*read.hidden_states], model.encoder.norm
-    if example.target is not None:
-        target = torch.from_numpy(example.target).to(device)
+    if target is not None:
         decoder, mask = model.decoder, padding_mask(source)
         x, norm = decoder.embed(target[:, :-1]), decoder.norm
         layers = [x]
@@ -92,7 +89,7 @@ def states(model: Transformer, example: Example) -> Tensor:
     return torch.stack([norm(layer[chosen]) for layer in layers])
 
 
-def examples(
+def some_examples(
     model: Transformer, objective: Objective, text: Text, seed: int, most: int | None = None
 ) -> Iterator[tuple[np.ndarray, Example]]:
     """The sentences of each batch, by their numbers, and what the objective makes of them.
@@ -101,7 +98,8 @@ def examples(
     second or third would not do: sentences stand side by side by length, so some positions would be
     preferred.
     """
-    batches = list(_examples(model, objective, text, seed))
+    vocab_size = model.config.vocab_size
+    batches = list(examples(objective, text, vocab_size, BATCH_TOKENS, seed))
     total = sum(example.predicted for _, example in batches)
     kept = np.full(total, most is None or total <= most)
     if not kept.all():
@@ -117,19 +115,11 @@ def _ends(batches: list[tuple[np.ndarray, Example]]) -> np.ndarray:
     return np.cumsum([example.predicted for _, example in batches])[:-1]
 
 
-def _examples(
-    model: Transformer, objective: Objective, text: Text, seed: int
-) -> Iterator[tuple[np.ndarray, Example]]:
-    for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
-        rng = generator(seed, "quality", index)
-        yield sentences, objective.example(*text.batch(sentences), model.config.vocab_size, rng)
-
-
 def fitted(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Map]:
     """The map of each layer to the top, by least squares over what is predicted in a text. If that
     is too little, the log has a warning."""
     moments: list[Moments] = []
-    for _, example in examples(model, objective, text, seed):
+    for _, example in some_examples(model, objective, text, seed):
         *_, top = layers = states(model, example)
         moments = moments or [Moments(*top.shape[-1:] * 2) for _ in layers]
         for layer, of_layer in zip(layers, moments, strict=True):
@@ -150,7 +140,7 @@ def predicted(
     """What each layer would predict of a text, by both lenses, at `MOST` places at most; maps: from
     `fitted`."""
     parts = []
-    for sentences, example in examples(model, objective, text, seed, MOST):
+    for sentences, example in some_examples(model, objective, text, seed, MOST):
         rows, columns = np.nonzero(example.labels != IGNORE)
         tokens = example.labels[rows, columns]
         hidden = states(model, example)

@@ -319,8 +319,8 @@ def scalar_mix(
         value = jackknife.estimate("value", score[0], score[1:], UNIT, of_test)
         yield row("mix_accuracy", value, baseline, -1, layer)
     for layer, weight in enumerate(weights):
-        yield row("mix_weight", given(weight), 1 / len(layers), 0, layer)
-    yield row("center_of_gravity", given(layers @ weights), layers.mean(), 0)
+        yield row("mix_weight", jackknife.given(weight), 1 / len(layers), 0, layer)
+    yield row("center_of_gravity", jackknife.given(layers @ weights), layers.mean(), 0)
     expected = expected_layer(scores)
     value = jackknife.estimate("value", expected[0], expected[1:], ANY)
     yield row("expected_layer", value, np.nan, -1)
@@ -403,11 +403,6 @@ def expected_layer(scores: np.ndarray) -> np.ndarray:
     gained = scores[-1] - scores[0]
     weighted = np.tensordot(np.arange(1, len(scores)), np.diff(scores, axis=0), axes=1)
     return jackknife.ratio(weighted, np.where(gained > 0, gained, np.nan))
-
-
-def given(value: float) -> dict:
-    """The columns of a value that has no values without a block."""
-    return {"value": float(value), "ci_low": np.nan, "ci_high": np.nan, jackknife.WITHOUT: None}
 
 
 def _code(

@@ -1,6 +1,5 @@
 """How good a trained run is: perplexity, accuracy, BLEU and chrF on held-out text."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,17 +21,14 @@ from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.detokenization import detokenize
 from bottomup.corpus.segmentation import base, spaced, unmarked
 from bottomup.measures import jackknife
+from bottomup.measures.examples import BATCH_TOKENS, examples, tensors
 from bottomup.measures.jackknife import UNIT, Range
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
-from bottomup.objectives import IGNORE, Example, Objective
+from bottomup.objectives import IGNORE, Objective
 
 if TYPE_CHECKING:
     from bottomup.model.trunks import TrunkModel
-
-# It affects results: masks are drawn by batch, and a batch's longest sentence limits translations.
-BATCH_TOKENS = 2048
-
 
 # The range of each metric; the others are shares.
 RANGES = {"perplexity": Range(1), "bleu": Range(0, 100), "chrf": Range(0, 100)}
@@ -99,7 +95,7 @@ def quality(
         options.language,
         options.beam_size,
         options.length_penalty,
-        BATCH_TOKENS,
+        BATCH_TOKENS,  # it affects results: a batch's longest sentence limits translations
     )
     return scores | translation_quality(
         hypotheses, references, blocks[some], count, options.language
@@ -148,9 +144,8 @@ def predictions(
     for sentences, example in examples(
         objective, text, model.config.vocab_size, batch_tokens, seed
     ):
-        target = None if example.target is None else torch.from_numpy(example.target).to(device)
-        labels = torch.from_numpy(example.labels).to(device)
-        states = model(torch.from_numpy(example.source).to(device), target)
+        source, target, labels = tensors(example, device)
+        states = model(source, target)
         rows, _ = (labels != IGNORE).nonzero(as_tuple=True)
         logits = model.head(states[labels != IGNORE])
         labels = labels[labels != IGNORE]
@@ -161,15 +156,6 @@ def predictions(
         sums = torch.zeros(len(sentences), 3, dtype=torch.float64, device=device)
         by_sentence[sentences] = sums.index_add_(0, rows, of_token.double()).cpu().numpy()
     return pd.DataFrame(by_sentence, columns=["loss_nats", "correct", "predicted"])
-
-
-def examples(
-    objective: Objective, text: Text, vocab_size: int, batch_tokens: int, seed: int
-) -> Iterator[tuple[np.ndarray, Example]]:
-    """What `predictions` asks a model: the sentences of each batch, and their example."""
-    for index, sentences in enumerate(in_order(text, batch_tokens)):
-        rng = generator(seed, "quality", index)
-        yield sentences, objective.example(*text.batch(sentences), vocab_size, rng)
 
 
 def prediction_quality(

@@ -28,6 +28,7 @@ from bottomup.core.seeds import generator
 from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.specials import PAD
 from bottomup.measures import jackknife
+from bottomup.measures.examples import tensors
 from bottomup.measures.least_squares import Map, least_squares
 from bottomup.model.transformer import Encoder, Transformer, padding_mask
 from bottomup.objectives import IGNORE, Objective
@@ -76,9 +77,7 @@ def batches(
         rng = generator(seed, "stitching", index)
         sentences = drawn[places]
         example = objective.example(*text.batch(sentences), model.config.vocab_size, rng)
-        source, labels = (torch.from_numpy(x).to(device) for x in (example.source, example.labels))
-        target = None if example.target is None else torch.from_numpy(example.target).to(device)
-        collected.append(Batch(sentences, source, target, labels))
+        collected.append(Batch(sentences, *tensors(example, device)))
     return collected
 
 

@@ -37,7 +37,7 @@ from bottomup.core.device import device as best_device
 from bottomup.core.seeds import generator
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
-from bottomup.measures.jackknife import COSINE, UNIT, WITHOUT
+from bottomup.measures.jackknife import COSINE, UNIT
 from bottomup.subjects.batches import states
 from bottomup.subjects.words import held_out, stands_for_word
 from bottomup.views.values import require_finite, standardized
@@ -439,7 +439,7 @@ def structural_probe(
     apart = chain(to_test, count) if enough else nothing
     mixed = permuted(to_test, count, seed) if enough else nothing
     for layer, view in enumerate(views):
-        estimates = dict.fromkeys([*METRICS, RANK], _given(np.nan))
+        estimates = dict.fromkeys([*METRICS, RANK], jackknife.given(np.nan))
         if enough:
             estimates = _of_layer(view, to_train, to_test, count, device)
         for metric, estimate in estimates.items():
@@ -478,7 +478,7 @@ def _of_layer(
             "value", of[0], of[1:], RANGES.get(metric, UNIT), cases.get(metric)
         )
         for metric, of in scores.items()
-    } | {RANK: _given(rank)}
+    } | {RANK: jackknife.given(rank)}
 
 
 def _mapped(
@@ -498,8 +498,3 @@ def _mapped(
     _, sizes, axes = torch.linalg.svd(fitted)
     mapped = view @ axes.T * sizes
     return [mapped[some] for some in rows(to_test)]
-
-
-def _given(value: float) -> dict:
-    """The columns of a value that has no values without a block."""
-    return {"value": float(value), "ci_low": np.nan, "ci_high": np.nan, WITHOUT: None}

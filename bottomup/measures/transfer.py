@@ -32,7 +32,6 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import UNIT
 from bottomup.measures.null import Permutations, calibrated
-from bottomup.measures.probes import given
 from bottomup.measures.similarity import LEAST_DEBIASED, debiased_cka
 from bottomup.subjects.batches import side_by_side, states
 from bottomup.subjects.subject import Subject
@@ -302,7 +301,9 @@ def transfer(
             probe = fitted(read, [], rows[train].numpy(), parts, task.n_labels, [0.0], **options)
             yield _accuracy(task, FROZEN, layer, _hits(task, read, parts[2], *probe, count))
         if not subject.learns:
-            yield _accuracy(task, FINE_TUNED, subject.layers, {**given(np.nan), "n": len(test)})
+            yield _accuracy(
+                task, FINE_TUNED, subject.layers, {**jackknife.given(np.nan), "n": len(test)}
+            )
             continue
         probe = fitted(
             top, weights, layers[-1][train].numpy(), parts, task.n_labels, rates, **options
@@ -348,7 +349,7 @@ def _accuracy(task: Task, weights: str, layer: int, columns: dict) -> dict:
 
 
 def _without_values(task: Task, n: int, top: int) -> Iterator[dict]:
-    empty = {**given(np.nan), "n": n}
+    empty = {**jackknife.given(np.nan), "n": n}
     for layer in range(top + 1):
         yield _accuracy(task, FROZEN, layer, empty)
     yield _accuracy(task, FINE_TUNED, top, empty)

@@ -17,12 +17,12 @@ from bottomup.measures.lens import (
     Map,
     Predicted,
     beliefs,
-    examples,
     fitted,
     known_of_tokens,
     least_squares,
     lens,
     predicted,
+    some_examples,
     states,
     tuned,
     turned,
@@ -106,7 +106,7 @@ def test_the_top_is_what_the_output_layer_reads(name):
 def test_of_many_predictions_some_are_drawn(most):
     model, objective, text = drawn("lm"), objectives.load("lm", {}), random_text(20, low=6, high=6)
     every, some, other = (
-        np.concatenate([example.labels.ravel() for _, example in examples(*given)])
+        np.concatenate([example.labels.ravel() for _, example in some_examples(*given)])
         for given in (
             (model, objective, text, 1),
             (model, objective, text, 1, most),

@@ -13,6 +13,7 @@ from bottomup.core.settings import Scoring
 from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import quality
+from bottomup.measures.examples import BATCH_TOKENS
 from bottomup.measures.quality import (
     Score,
     compared,
@@ -260,7 +261,7 @@ def test_the_program_draws_masks_by_the_seed_of_scoring(tmp_path, corpus_files, 
             table=tmp_path / "quality.csv",
         )
         chosen = objective.model_copy(update={"choose": 0.3})
-        found = predictions(model, chosen, text, quality.BATCH_TOKENS, seed)
+        found = predictions(model, chosen, text, BATCH_TOKENS, seed)
         perplexity = math.exp(found["loss_nats"].sum() / found["predicted"].sum())
         assert pd.read_csv(tmp_path / "quality.csv")["value"][0] == pytest.approx(perplexity)
 

@@ -10,7 +10,8 @@ from bottomup.core.settings import Scoring
 from bottomup.corpus.batches import Text, in_order
 from bottomup.heads.checkpoints.predictor import CheckpointPredictor
 from bottomup.measures import jackknife
-from bottomup.measures.quality import BATCH_TOKENS, Score
+from bottomup.measures.examples import BATCH_TOKENS
+from bottomup.measures.quality import Score
 from bottomup.subjects.seen import Seen
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 from torch import Tensor
 
 from bottomup import objectives
@@ -15,6 +14,7 @@ from bottomup.core.settings import Trained
 from bottomup.corpus.batches import Text
 from bottomup.heads.examples import together
 from bottomup.heads.predictor import Predictor, sentence_losses
+from bottomup.measures.examples import tensors
 from bottomup.model.attention import Attention
 from bottomup.model.folder import save
 from bottomup.model.transformer import Transformer, padding_mask
@@ -76,11 +76,7 @@ class RunPredictor(Predictor):
         return losses
 
     def _read(self, example: Example) -> tuple[Tensor, Tensor | None, Tensor]:
-        """Source, target and labels on the model's device."""
-        device = self.model.head.weight.device
-        target = None if example.target is None else torch.from_numpy(example.target).to(device)
-        source, labels = (torch.from_numpy(x).to(device) for x in (example.source, example.labels))
-        return source, target, labels
+        return tensors(example, self.model.head.weight.device)
 
     def _sentence_losses(self, states: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """`losses` from `[sentences, length, d_model]`."""
