@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from bottomup import subjects
+from bottomup.core.files.arrays import load_array
+from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Measured, Null
 from bottomup.subjects import Subject
 
@@ -37,6 +42,15 @@ class Seen:
     def needed(self, name: str) -> Path:
         """The first file of a name that every study has."""
         return self.files[name][0]
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """The block of documents of each sentence."""
+        return load_array(self.needed("blocks"))
+
+    def annotation(self, columns: list[str]) -> pd.DataFrame:
+        """These columns of the annotation of words."""
+        return read_table(self.needed("annotation"), columns=columns)
 
 
 def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:

@@ -84,7 +84,6 @@ class Settings(Keys):
 def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     import pandas as pd
 
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.tables import read_table
     from bottomup.core.files.tokenizers import load_tokenizer
     from bottomup.corpus.tokens import TokenFile
@@ -99,11 +98,11 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
         return pd.DataFrame(columns=COLUMNS)
     train = TokenFile.load(seen.needed("train").parent)
     tokenizer = load_tokenizer(seen.needed("word_tokenizer"))
-    annotation = read_table(seen.needed("annotation"), columns=agreement.NEEDED)
+    annotation = seen.annotation(agreement.NEEDED)
     known = agreement.frequent_words(train, tokenizer, settings.seen)
     items = agreement.items(annotation, known)
     texts = [*spans(read_table(seen.needed("pairs"))["source"].tolist(), tokenizer)]
-    blocks = load_array(seen.needed("blocks"))
+    blocks = seen.blocks
     readers = {MODEL: model, NGRAMS: of_ngrams(train, tokenizer)}
     parts = []
     for (by, reader), score in product(readers.items(), agreement.SCORES):

@@ -48,13 +48,12 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     import numpy as np
 
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.seeds import generator
     from bottomup.measures import jackknife
     from bottomup.measures.attention_patterns import patterns
     from bottomup.subjects.words import held_out
 
-    blocks = load_array(seen.needed("blocks"))
+    blocks = seen.blocks
     drawn = generator(settings.seed, "attention patterns").permutation(len(blocks))
     some = np.sort(drawn[: settings.sentences])
     text, count = held_out(seen, some), jackknife.n_blocks(blocks)

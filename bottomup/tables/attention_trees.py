@@ -53,16 +53,14 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     import pandas as pd
 
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
-    from bottomup.core.files.tables import read_table
     from bottomup.heads import attention_trees
     from bottomup.measures import jackknife
     from bottomup.measures import structural_probe as probe
     from bottomup.subjects.words import held_out
 
     columns = ["sentence", "word", "relation", "head"]
-    annotation = read_table(seen.needed("annotation"), columns=columns)
-    blocks = load_array(seen.needed("blocks"))
+    annotation = seen.annotation(columns)
+    blocks = seen.blocks
     texts, parses = [], []
     for sentences in probe.drawn(annotation, blocks, settings.sentences, settings.seed):
         text = held_out(seen, sentences)

@@ -64,7 +64,6 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     import numpy as np
 
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.tables import read_table
     from bottomup.corpus.segmentation import unmarked
     from bottomup.measures.bertscore import bertscore, ratings
@@ -72,7 +71,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.measures.word_order import drawn
     from bottomup.subjects.words import held_out
 
-    blocks, pairs = load_array(seen.needed("blocks")), read_table(seen.needed("pairs"))
+    blocks, pairs = seen.blocks, read_table(seen.needed("pairs"))
     text = held_out(seen, np.arange(len(blocks)))
     some = drawn(text, settings.sentences, settings.seed)
     translations = [*map(unmarked, pairs["target"].iloc[some])] if "target" in pairs else None

@@ -44,14 +44,12 @@ class Settings(Section):
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
-    from bottomup.core.files.arrays import load_array
-    from bottomup.core.files.tables import read_table
     from bottomup.measures import edge_probes, jackknife
     from bottomup.measures.structural_probe import read
 
     columns = ["sentence", "word", "text", "tag", "relation", "head"]
-    annotation = read_table(seen.needed("annotation"), columns=columns)
-    blocks, seed = load_array(seen.needed("blocks")), settings.seed
+    annotation = seen.annotation(columns)
+    blocks, seed = seen.blocks, settings.seed
     views, (train, test) = read(seen, annotation, blocks, settings.sentences, seed)
     words = edge_probes.words_of(annotation, train, test, blocks)
     return edge_probes.edge_probes(views, words, jackknife.n_blocks(blocks), seed)

@@ -88,7 +88,6 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
 
     from bottomup import objectives
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.tables import read_table
     from bottomup.core.seeds import generator
     from bottomup.corpus import sources
@@ -107,7 +106,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         sources.module(settings.source).Options.model_validate(settings.language),
         elements.to_numpy(),
         Text.load(seen.needed("text").parents[1], "test", objective.predicts),
-        load_array(seen.needed("blocks")),
+        seen.blocks,
         lambda word: subject.tokenizer.encode(word).ids,
         subject.vocab_size,
     )

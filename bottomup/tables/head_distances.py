@@ -63,7 +63,6 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
 
     from bottomup import subjects
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.seeds import generator
     from bottomup.measures import head_distances, jackknife
     from bottomup.subjects.words import held_out
@@ -71,7 +70,7 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     _, *second = [path.parent for path in seen.paths("model")]
     a = seen.subject
     b = subjects.load(*second) if second else a
-    blocks = load_array(seen.needed("blocks"))
+    blocks = seen.blocks
     drawn = generator(settings.seed, "heads compared").permutation(len(blocks))
     some = np.sort(drawn[: settings.sentences])
     text, count = held_out(seen, some), jackknife.n_blocks(blocks)

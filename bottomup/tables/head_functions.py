@@ -43,7 +43,6 @@ log = logging.getLogger(__name__)
 
 def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.tables import read_table
     from bottomup.corpus.frequencies import shared_ranks
     from bottomup.corpus.tokens import TokenFile
@@ -66,7 +65,7 @@ def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
         types,
         shared_ranks(read_table(seen.needed("frequencies"), usecols=["token_id", "count"])),
         settings,
-        load_array(seen.needed("blocks")),
+        seen.blocks,
         seen.batch_tokens,
         device(),
         unaligned,

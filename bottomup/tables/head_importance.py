@@ -49,14 +49,13 @@ Settings = Examination
 
 
 def rows(seen: "Seen", settings: Examination) -> Iterator[dict]:
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.joins import require_equal_lengths
     from bottomup.heads import tasks
     from bottomup.heads.examples import sample
     from bottomup.heads.importance import importances
     from bottomup.measures import jackknife
 
-    blocks = load_array(seen.needed("blocks"))
+    blocks = seen.blocks
     predictor = tasks.opened(settings.run, seen.subject, seen.folder)
     dev = predictor.text(seen.paths("text"))
     require_equal_lengths(sentences=dev.source, blocks=blocks)

@@ -93,13 +93,12 @@ def opened(
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.joins import require_equal_lengths
     from bottomup.core.files.tables import read_table
     from bottomup.measures.lens import known_of_tokens, lens, predicted
 
     model, objective, test, maps = ready(seen, settings)
-    blocks = load_array(seen.needed("blocks"))
+    blocks = seen.blocks
     require_equal_lengths(sentences=test.source, blocks=blocks)
     predictions = predicted(model, objective, test, settings.seed, maps)
     annotation = seen.file("annotation")

@@ -42,7 +42,6 @@ OTHERS = [
 
 
 def rows(seen: "Seen", settings: Judging) -> Iterator[dict]:
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.joins import require_equal_lengths
     from bottomup.core.files.tables import read_table
     from bottomup.heads import tasks
@@ -51,7 +50,7 @@ def rows(seen: "Seen", settings: Judging) -> Iterator[dict]:
 
     run, pruned = settings.run, settings.pruned
     predictor = tasks.opened(run, seen.subject, seen.folder)
-    text, blocks = predictor.text(seen.paths("text")), load_array(seen.needed("blocks"))
+    text, blocks = predictor.text(seen.paths("text")), seen.blocks
     require_equal_lengths(sentences=text.source, blocks=blocks)
     require_prunable(predictor, text, run.objective, pruned.attention)
     quality, probability, others = tasks.load(run, "judging").judged(

@@ -36,7 +36,6 @@ class Settings(Section):
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup import objectives
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.corpus.batches import Text
     from bottomup.measures.quality import quality
     from bottomup.subjects.runs import OfOurs
@@ -48,7 +47,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         objective,
         settings.scoring,
         Text.load(seen.needed("text").parents[1], "test", objective.predicts),
-        load_array(seen.needed("blocks")),
+        seen.blocks,
         seen.paths("translation"),
     )
     for name, score in scores.items():

@@ -76,7 +76,6 @@ class Settings(Keys, lens.Settings):
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup import subjects
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.measures.stitching import stitching
     from bottomup.model.transformer import Transformer
     from bottomup.subjects.runs import Run as OurRun
@@ -91,7 +90,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
             assert isinstance(subject, OurRun)
             yield name, subject.model.to(device())
 
-    blocks = load_array(seen.needed("blocks"))
+    blocks = seen.blocks
     layers = depths(model.config.encoder_layers, settings.layers)
     yield from stitching(
         *(model, objective, others(), train, test, blocks),

@@ -44,14 +44,12 @@ class Settings(Section):
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
-    from bottomup.core.files.arrays import load_array
-    from bottomup.core.files.tables import read_table
     from bottomup.measures import jackknife
     from bottomup.measures import structural_probe as probe
 
     columns = ["sentence", "word", "relation", "head"]
-    annotation = read_table(seen.needed("annotation"), columns=columns)
-    blocks, seed = load_array(seen.needed("blocks")), settings.seed
+    annotation = seen.annotation(columns)
+    blocks, seed = seen.blocks, settings.seed
     views, (train, test) = probe.read(seen, annotation, blocks, settings.sentences, seed)
     to_train = probe.trees(annotation, train, blocks)
     to_test = probe.trees(annotation, test, blocks, first=sum(one.rows.size for one in to_train))

@@ -74,7 +74,6 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     import numpy as np
 
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.tables import read_table
     from bottomup.core.seeds import generator
     from bottomup.measures import jackknife
@@ -85,9 +84,9 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.subjects.words import held_out
 
     columns = ["sentence", "word", "text", "tag", "relation", "head"]
-    annotation = read_table(seen.needed("annotation"), columns=columns)
+    annotation = seen.annotation(columns)
     origins = read_table(seen.needed("pairs"), columns=["origin"])["origin"].to_numpy()
-    blocks, n, seed = load_array(seen.needed("blocks")), settings.sentences, settings.seed
+    blocks, n, seed = seen.blocks, settings.sentences, settings.seed
     text, (train, test) = read_of(seen, annotation, blocks, n, seed)
     words = words_of(annotation, train, test, blocks)
     words["origin"] = origins[words["sentence"]]

@@ -64,7 +64,6 @@ class Settings(Keys):
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
     from bottomup.core.files.joins import require_equal_lengths
     from bottomup.core.files.tables import read_table
     from bottomup.heads import tasks
@@ -73,7 +72,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.subjects.words import of_text
 
     predictor = tasks.opened(settings.run, seen.subject, seen.folder)
-    text, blocks = predictor.text(seen.paths("text")), load_array(seen.needed("blocks"))
+    text, blocks = predictor.text(seen.paths("text")), seen.blocks
     source = text.source
     if written := seen.paths("written"):
         sentences = read_table(written[0], columns=["source"])["source"].tolist()
