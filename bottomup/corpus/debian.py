@@ -8,13 +8,15 @@ import fcntl
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Folder
 from bottomup.corpus.sources import SourceOptions
+
+Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]  # {language} is replaced
 
 
 class DebianOptions(SourceOptions):
@@ -37,11 +39,33 @@ class DebianOptions(SourceOptions):
         return self
 
 
-def one_is_english(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """`languages`, if one is English, from which Debian translates."""
-    if "en" not in languages:
-        raise ValueError("this source is translated from English: one language must be en")
-    return languages
+class TranslatedOptions(DebianOptions):
+    """Options of a source that Debian's translators translated from English."""
+
+    @field_validator("languages")
+    @classmethod
+    def one_is_english(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
+        if "en" not in languages:
+            raise ValueError("this source is translated from English: one language must be en")
+        return languages
+
+    @property
+    def translation(self) -> str:
+        """The language that is not English, as Debian calls it."""
+        [other] = set(self.languages) - {"en"}
+        return name_of(other)
+
+
+class PackageOptions(TranslatedOptions):
+    """Options of such a source that comes in packages."""
+
+    read_from: ClassVar = {"packages": "apt"}
+
+    origin: Literal["apt", "folder"] = Field(
+        "apt",
+        alias="from",
+        description="apt: `packages` of Debian or Ubuntu, no root needed; folder: all in `folder`",
+    )
 
 
 def name_of(language: str) -> str:

@@ -14,11 +14,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
 
 import pandas as pd
 from lxml import etree, html
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Folder
@@ -48,22 +47,14 @@ PACKAGES = [
     "po4a", "procps", "psmisc", "schroot", "sgt-puzzles", "systemd", "systemd-boot",
     "systemd-container", "systemd-resolved", "tar", "udev", "util-linux", "xz-utils",
 ]  # fmt: skip
-Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]
 # Sections about the page and not its subject; they are alike everywhere.
 LEFT_OUT = {"AUTHOR", "AUTHORS", "COLOPHON", "COPYRIGHT", "LICENSE", "REPORTING BUGS"}
 
 
-class Options(debian.DebianOptions):
+class Options(debian.PackageOptions):
     """Which pages, and where they come from."""
 
-    read_from: ClassVar = {"packages": "apt"}
-
-    origin: Literal["apt", "folder"] = Field(
-        "apt",
-        alias="from",
-        description="apt: `packages` of Debian or Ubuntu, no root needed; folder: all in `folder`",
-    )
-    packages: list[Package] = Field(
+    packages: list[debian.Package] = Field(
         PACKAGES,
         min_length=1,
         description="apt: packages with pages in English or in the other language, which replaces "
@@ -74,13 +65,6 @@ class Options(debian.DebianOptions):
         description="folder: a folder with packages (.deb), or with man/man1/*, man/<language>/"
         "man1/* and so on at some depth",
     )
-
-    english = field_validator("languages")(debian.one_is_english)
-
-    @property
-    def translation(self) -> str:
-        """The language that is not English, as folders name it."""
-        return debian.name_of(next(name for name in self.languages if name != "en"))
 
     def read_files(self) -> list[str]:
         return [str(path) for path in _files(self.folder)] if self.folder else []

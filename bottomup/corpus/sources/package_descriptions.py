@@ -14,7 +14,7 @@ from typing import Literal
 
 import pandas as pd
 from debian.deb822 import Deb822
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Folder
@@ -32,7 +32,7 @@ ELSEWHERE = (
 )
 
 
-class Options(debian.DebianOptions):
+class Options(debian.TranslatedOptions):
     """Where the indices come from."""
 
     origin: Literal["apt", "folder"] = Field(
@@ -47,8 +47,6 @@ class Options(debian.DebianOptions):
         "other language at some depth, under names of apt or a mirror, plain or compressed by "
         "gzip, bzip2, xz or zstd",
     )
-
-    english = field_validator("languages")(debian.one_is_english)
 
     @property
     def names(self) -> list[str]:

@@ -10,10 +10,9 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
 
 import pandas as pd
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Folder
@@ -77,20 +76,12 @@ PACKAGES = [
     "wesnoth-1.16-ttb", "wesnoth-1.16-utbs", "wget", "wmaker-common", "wx3.2-i18n", "wxmaxima",
     "xfce4-weather-plugin", "xfsdump", "xfsprogs", "xmoto", "xournalpp", "znc", "zypper-common",
 ]  # fmt: skip
-Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]
 
 
-class Options(debian.DebianOptions):
+class Options(debian.PackageOptions):
     """Which programs, and where their catalogs come from."""
 
-    read_from: ClassVar = {"packages": "apt"}
-
-    origin: Literal["apt", "folder"] = Field(
-        "apt",
-        alias="from",
-        description="apt: `packages` of Debian or Ubuntu, no root needed; folder: all in `folder`",
-    )
-    packages: list[Package] = Field(
+    packages: list[debian.Package] = Field(
         PACKAGES,
         min_length=1,
         description="apt: packages with catalogs; the language that is not English, as in "
@@ -102,14 +93,6 @@ class Options(debian.DebianOptions):
         description="folder: a folder with packages (.deb), or with <language>/LC_MESSAGES/*.mo at "
         "some depth",
     )
-
-    english = field_validator("languages")(debian.one_is_english)
-
-    @property
-    def translation(self) -> str:
-        """The language that is not English, as catalogs name it."""
-        [other] = set(self.languages) - {"en"}
-        return debian.name_of(other)
 
     def read_files(self) -> list[str]:
         return [str(path) for path in _files(self.folder)] if self.folder else []
