@@ -9,8 +9,9 @@ first, where a model reads from the end).
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bottomup.core.settings import Section, Seed, key
+from bottomup.core.settings import Seed, key
 from bottomup.tables import Table
+from bottomup.tables.structural_probe import Sentences
 
 if TYPE_CHECKING:
     from bottomup.subjects.seen import Seen
@@ -30,16 +31,9 @@ TABLE = Table(
 )
 
 
-class Settings(Section):
+class Settings(Sentences):
     """What a linear classifier reads of words, pairs of words and phrases."""
 
-    sentences: int = key(
-        "sentences of 5 to 50 words that train it, and as many that test it, of other documents; "
-        "fewer where the test split has not so many",
-        "sentences",
-        ge=100,
-        le=10**6,
-    )
     seed: Seed = key("seed of their draw, of pairs without an arc and of the control task")
 
 

@@ -30,8 +30,8 @@ TABLE = Table(
 )
 
 
-class Settings(Section):
-    """Whether a linear map of a layer holds the syntax tree."""
+class Sentences(Section):
+    """The sentences of a probe."""
 
     sentences: int = key(
         "sentences of 5 to 50 words that train it, and as many that test it, of other documents; "
@@ -40,6 +40,11 @@ class Settings(Section):
         ge=100,
         le=10**6,
     )
+
+
+class Settings(Sentences):
+    """Whether a linear map of a layer holds the syntax tree."""
+
     seed: Seed = key("seed of their draw, and of whose trees change places as a control")
 
 
