@@ -6,7 +6,7 @@ says what the scores are. A model that predicts no tokens of what it reads has n
 """
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bottomup.core.settings import Section, Seed, Trained, key
 from bottomup.corpus.segmentation import base
@@ -15,7 +15,6 @@ from bottomup.tables import Table, reading_alone
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bottomup.plan.slices import Slices
     from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
 
@@ -25,16 +24,12 @@ def of_english(subjects: "Subjects") -> list[str]:
     return reading_alone(subjects) if base(subjects.study.corpus.languages[0]) == "en" else []
 
 
-def options(slices: "Slices", of: Any) -> dict:
-    return {"run": slices.run(of), **dict(slices.study.measures.agreement)}
-
-
 TABLE = Table(
     "run",
     reads=("model", "written_test", "training_text"),
     sees="subjects",
     parts=of_english,
-    options=options,
+    options=lambda slices, of: {"run": slices.run(of), **dict(slices.study.measures.agreement)},
     modules=lambda slices, of: slices.of_task(of, "predictor"),
     annotated=True,
     memory=(1500, 25, 6),

@@ -6,18 +6,13 @@ asked for with the same seed.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bottomup.core.settings import File, Section, Seed, key
 from bottomup.tables import Table, with_first_steps
 
 if TYPE_CHECKING:
-    from bottomup.plan.slices import Slices
     from bottomup.subjects.seen import Seen
-
-
-def options(slices: "Slices", of: Any) -> dict:
-    return {**dict(slices.study.measures.bertscore), "language": slices.languages["source"]}
 
 
 TABLE = Table(
@@ -25,7 +20,10 @@ TABLE = Table(
     reads=("model", "held_out", "pairs", "ratings"),
     sees="subjects",
     parts=with_first_steps,
-    options=options,
+    options=lambda slices, of: {
+        **dict(slices.study.measures.bertscore),
+        "language": slices.languages["source"],
+    },
     memory=(1500, 30, 8),
     minutes=(30, 1),
     batch_tokens=2048,

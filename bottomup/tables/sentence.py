@@ -4,7 +4,7 @@ Rows: the cosine of each two words, centered, see `bottomup.measures.sentence`. 
 through its last sub-word, and through its first where a model reads from the end.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -12,7 +12,6 @@ from bottomup.core.settings import Section, key
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
-    from bottomup.plan.slices import Slices
     from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
 
@@ -29,16 +28,15 @@ def first_of_all(subjects: "Subjects") -> list[str]:
     return subjects.first_runs(subjects.looked_at)
 
 
-def options(slices: "Slices", of: Any) -> dict:
-    return {**dict(slices.study.measures.sentence), "language": slices.languages["source"]}
-
-
 TABLE = Table(
     "run",
     reads=("model", "views", "written"),
     sees="subjects",
     parts=first_of_all,
-    options=options,
+    options=lambda slices, of: {
+        **dict(slices.study.measures.sentence),
+        "language": slices.languages["source"],
+    },
     writes=("csv",),
     memory=(1000, 0.5, 4),
     minutes=(10, 0.01),

@@ -5,7 +5,7 @@ model that predicts nothing has no loss.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bottomup.core.settings import Section, Seed, Trained, key
 from bottomup.tables import Table, with_first_steps
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
     from bottomup.corpus.tokens import TokenFile
     from bottomup.heads.predictor import Predictor
-    from bottomup.plan.slices import Slices
     from bottomup.subjects.seen import Seen
-
-
-def options(slices: "Slices", of: Any) -> dict:
-    return {"run": slices.run(of), **dict(slices.study.measures.word_order)}
 
 
 TABLE = Table(
@@ -30,7 +25,7 @@ TABLE = Table(
     reads=("model", "test", "words"),
     sees="subjects",
     parts=with_first_steps,
-    options=options,
+    options=lambda slices, of: {"run": slices.run(of), **dict(slices.study.measures.word_order)},
     modules=lambda slices, of: slices.of_task(of, "predictor"),
     memory=(900, 30, 8),
     minutes=(30, 1),
