@@ -7,12 +7,14 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
-from bottomup.corpus.batches import Text
+from bottomup.core.seeds import generator
+from bottomup.corpus.batches import Text, in_order
 from bottomup.objectives import IGNORE, Example, Objective
 
 PLACE = ["kind", "layer", "head"]
@@ -65,6 +67,15 @@ class Predictor(ABC):
     def losses(self, example: Example) -> tuple[Tensor, Tensor]:
         """The cross-entropy of each sentence in nats, and its number of predicted tokens, both
         `[sentences]`."""
+
+    @torch.inference_mode()
+    def losses_of_text(self, text: Text, batch_tokens: int, seed: int, draw: str) -> np.ndarray:
+        """The same of each sentence of a `text`, `[n_sentences, 2]`; seed and draw: of masks."""
+        by_sentence = np.zeros((len(text.source), 2))
+        for index, sentences in enumerate(in_order(text, batch_tokens)):
+            example = self.example(text, sentences, generator(seed, draw, index))
+            by_sentence[sentences] = torch.stack(self.losses(example), dim=1).cpu().numpy()
+        return by_sentence
 
     def losses_from(self, example: Example) -> Callable[[str, int], Tensor]:
         """The losses `[sentences]` as a function of the kind and the layer, from 0, of the

@@ -11,12 +11,9 @@ from bottomup.core.settings import Section, Seed, Trained, key
 from bottomup.tables import Table, with_first_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from bottomup.corpus.tokens import TokenFile
-    from bottomup.heads.predictor import Predictor
     from bottomup.subjects.seen import Seen
 
 
@@ -61,6 +58,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.core.device import device
     from bottomup.core.files.joins import require_equal_lengths
     from bottomup.core.files.tables import read_table
+    from bottomup.corpus.batches import Text
     from bottomup.heads import tasks
     from bottomup.measures.jackknife import n_blocks
     from bottomup.measures.word_order import drawn, word_order
@@ -75,32 +73,12 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     require_equal_lengths(sentences=source, blocks=blocks)
     some = drawn(source, settings.sentences, settings.seed)
     target = None if text.target is None else text.target.select(some)
-    losses = losses_of(predictor, target, settings.seed) if predictor.predicts(text) else None
+
+    def losses(moved: "TokenFile") -> "np.ndarray":
+        """A translator is to write the same, whatever it reads."""
+        return predictor.losses_of_text(Text(moved, target), BATCH_TOKENS, settings.seed, "masks")
+
     of_blocks = blocks[some], n_blocks(blocks), settings.seed
     read = seen.batch_tokens, device()
-    return word_order(seen.subject, source.select(some), *of_blocks, *read, losses)
-
-
-def losses_of(
-    predictor: "Predictor", target: "TokenFile | None", seed: int
-) -> "Callable[[TokenFile], np.ndarray]":
-    """A function from the source side of sentences to the summed loss of each, in nats, and its
-    number of predictions: `[n_sentences, 2]`.
-
-    target: what a translator is to write, whatever it reads.
-    """
-    import numpy as np
-    import torch
-
-    from bottomup.core.seeds import generator
-    from bottomup.corpus.batches import Text, in_order
-
-    @torch.inference_mode()
-    def losses(source: "TokenFile") -> "np.ndarray":
-        text, by_sentence = Text(source, target), np.zeros((len(source), 2))
-        for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
-            example = predictor.example(text, sentences, generator(seed, "masks", index))
-            by_sentence[sentences] = torch.stack(predictor.losses(example), dim=1).cpu().numpy()
-        return by_sentence
-
-    return losses
+    known = losses if predictor.predicts(text) else None
+    return word_order(seen.subject, source.select(some), *of_blocks, *read, known)

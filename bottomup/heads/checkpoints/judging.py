@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-import torch
 
-from bottomup.core.seeds import generator
 from bottomup.core.settings import Scoring
-from bottomup.corpus.batches import Text, in_order
+from bottomup.corpus.batches import Text
 from bottomup.heads.checkpoints.predictor import CheckpointPredictor
 from bottomup.measures import jackknife
 from bottomup.measures.examples import BATCH_TOKENS
@@ -27,17 +25,12 @@ def judged(
     return score, score, {"test_loss_nats": -math.log(score.value)}
 
 
-@torch.inference_mode()
 def right_token(predictor: CheckpointPredictor, text: Text, blocks: np.ndarray, seed: int) -> Score:
     """The geometric mean probability of the right token, 0 to 1.
 
     blocks: the block of each sentence of `text`, `[n_sentences]`. seed: for the masks.
     """
-    by_sentence = np.zeros((len(text.source), 2))
-    for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
-        example = predictor.example(text, sentences, generator(seed, "quality", index))
-        losses, predicted = predictor.losses(example)
-        by_sentence[sentences] = torch.stack([losses, predicted.double()], dim=1).cpu().numpy()
+    by_sentence = predictor.losses_of_text(text, BATCH_TOKENS, seed, "quality")
     losses, predicted = jackknife.sums(by_sentence, blocks, jackknife.n_blocks(blocks)).T
     value, *without = np.exp(-jackknife.ratio(losses, predicted))
     return Score(value, np.array(without), jackknife.UNIT, int(predicted[0]))
