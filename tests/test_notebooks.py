@@ -9,7 +9,8 @@ import sys
 import nbformat
 import pytest
 
-from bottomup.plan.digest import ROOT, imported
+from bottomup.plan.digest import ROOT
+from tests.plan.imports import imported
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NEEDS_NO_STUDY = ["matrices"]

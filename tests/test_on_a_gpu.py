@@ -6,8 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from bottomup.plan import digest
-from bottomup.measures import quality
+from bottomup.measures import examples
 from bottomup.model.dropout import Dropout
 from bottomup.views import extraction
 from bottomup.views.moments import Moments
@@ -75,6 +74,7 @@ from tests.measures.test_word_order import (
     test_the_program_measures_a_run as test_word_order,
 )
 from tests.measures.test_wordnet_senses import test_the_program as test_wordnet
+from tests.plan.imports import imported
 from tests.pretend_gpu import pretend_gpu
 from tests.tiny import ROOT
 from tests.training.test_run import settings_of
@@ -172,7 +172,7 @@ def run_script(run_script, request, kind):
 def test_every_program_that_computes_is_tested():
     found = set()
     for path in (ROOT / "scripts").glob("*.py"):
-        uses = "bottomup.core.device" in digest.imported(f"scripts/{path.name}")
+        uses = "bottomup.core.device" in imported(f"scripts/{path.name}")
         if uses and path.stem not in BY_TASK:
             found.add(path.stem)
     for program, module in BY_TASK.items():
@@ -180,11 +180,11 @@ def test_every_program_that_computes_is_tested():
         tables = [f"bottomup.tables.{table}"] if table else []
         for task in ("runs", "checkpoints"):
             chosen = *tables, f"bottomup.heads.{task}.{module}"
-            if "bottomup.core.device" in digest.imported(f"scripts/{script}.py", *chosen):
+            if "bottomup.core.device" in imported(f"scripts/{script}.py", *chosen):
                 found.add(f"{program} {task}")
     for path in (ROOT / "bottomup/tables").glob("[!_]*.py"):
         program = f"measure {path.stem}"
-        uses = "bottomup.core.device" in digest.imported(MEASURE, f"bottomup.tables.{path.stem}")
+        uses = "bottomup.core.device" in imported(MEASURE, f"bottomup.tables.{path.stem}")
         if uses and program not in BY_TASK:
             found.add(program)
     assert found == set(TESTS)
@@ -220,7 +220,7 @@ FORGOTTEN = {
         *("on the same device", test_influence_in_a_checkpoint_is_by_word),
     ),
     "an index": (
-        *(quality.predictions, "(example.labels).to(device)", "(example.labels)"),
+        *(examples.tensors, "return source, target, labels", "return source, target, labels.cpu()"),
         *("on the same device", test_quality),
     ),
     "whose generator it is": (

@@ -83,18 +83,6 @@ def count_versions_of(environment: Mapping[str, str]) -> None:
     _version = environment.get
 
 
-def imported(script: str, *modules: str) -> list[str]:
-    """The project's modules that `script` and `modules` import, directly or not, and `modules`,
-    sorted. Those in `SHOWN` are left out, with what only they import.
-
-    Raises FileNotFoundError if one of `modules` is not a module of the project.
-    """
-    for module in modules:
-        if not _file(module):
-            raise FileNotFoundError(f"no module {module} under {ROOT}")
-    return [name for name in _modules(script, modules) if name.partition(".")[0] == PACKAGE]
-
-
 @cache
 def files_of_shown() -> frozenset[str]:
     """The files of modules that no result depends on, and of what these import, named as in

@@ -9,6 +9,7 @@ import pytest
 
 from bottomup.plan import digest, lock, study
 from tests.plan.checkouts import ROOT
+from tests.plan.imports import imported
 from tests.warm import OF_PROGRAMS, warm
 
 # What a function imports, where it is called for.
@@ -88,7 +89,7 @@ def install(folder, **versions):
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_imported_is_what_importing_loads(script, loaded, shown):
-    found = set(digest.imported(script))
+    found = set(imported(script))
     assert found <= loaded(script, *(found & LATER)) <= found | shown
     assert not found & digest.SHOWN.keys()
 
@@ -101,7 +102,7 @@ def test_imported_is_what_importing_loads(script, loaded, shown):
 )
 def test_modules_chosen_by_name_bring_what_they_import(module, loaded, shown):
     script = "scripts/fetch_corpus.py"
-    found = set(digest.imported(script, module))
+    found = set(imported(script, module))
     assert found <= loaded(script, module) <= found | shown
 
 
@@ -126,14 +127,14 @@ def test_every_form_of_import_is_followed(project, tmp_path, statement):
     project(bottomup__a=statement, bottomup__sub__c="from .. import b\nz = 1")
     (tmp_path / "bottomup/sub/__init__.py").write_text("")
     expected = ["bottomup", "bottomup.a", "bottomup.b", "bottomup.sub", "bottomup.sub.c"]
-    assert digest.imported("run.py") == expected
+    assert imported("run.py") == expected
 
 
 def test_importing_a_module_brings_its_packages_with_what_they_import(project, tmp_path):
     project(run="from bottomup.sub.c import z", bottomup__sub__c="z = 1")
     (tmp_path / "bottomup/sub/__init__.py").write_text("from bottomup import b")
     project()
-    assert digest.imported("run.py") == ["bottomup", "bottomup.b", "bottomup.sub", "bottomup.sub.c"]
+    assert imported("run.py") == ["bottomup", "bottomup.b", "bottomup.sub", "bottomup.sub.c"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 from bottomup.plan import digest
 from tests.plan.checkouts import ROOT
+from tests.plan.imports import imported
 
 SOURCES = [*(ROOT / "bottomup").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
 IMPORTED = """
@@ -129,7 +130,7 @@ def test_importing_programs_starts_no_cuda():
     """What is visible is read when it starts: hidden later, a GPU would still be used."""
     names = ["scripts/measure.py"]
     for file in map(str, (file.relative_to(ROOT) for file in SOURCES)):
-        if file.startswith("scripts/") and "bottomup.core.device" in digest.imported(file):
+        if file.startswith("scripts/") and "bottomup.core.device" in imported(file):
             names.append(file)
         if file.startswith(("bottomup/tables/", "bottomup/objectives/")):
             names.append(file.removesuffix(".py").replace("/", "."))
