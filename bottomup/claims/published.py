@@ -54,16 +54,11 @@ def pwcca_between_runs(seeds):
     names = table["series"].str.replace(r"(\w+) init\.", r"\1 vs \1", regex=True)
     parts = []
     for a, b in combinations(product(TRAINED, seeds), 2):
-        of_pair = names.map(
-            lambda name, pair=(a, b): sorted(name.split(" vs ")) == objectives_of(pair)
-        )
+        objectives = sorted([a[0], b[0]])
+        of_pair = [sorted(name.split(" vs ")) == objectives for name in names]
         runs = {"objective_a": a[0], "seed_a": a[1], "objective_b": b[0], "seed_b": b[1]}
         parts.append(table[of_pair].assign(**runs))
     return pd.concat(parts).rename(columns={"y": "distance"}).assign(weights="x")
-
-
-def objectives_of(pair):
-    return sorted(objective for objective, _ in pair)
 
 
 def grouped(*names):

@@ -5,7 +5,6 @@ Source: evolution, figures on the amount of change by token frequency and by par
 """
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bottomup.figures import groups, style
@@ -30,8 +29,7 @@ def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
     theirs = {style.objective(name).label: name for name in panels}
     drawn = join([drawn, groups.published(tables, PUBLISHED[grouping], theirs)])
     counts = f"{style.count(rows['n_occurrences'])} occurrences each"
-    return groups.draw(drawn, panels, grouping, counts, _finish), drawn
-
-
-def _finish(axes: Axes, shown: pd.DataFrame) -> None:
-    style.step_axis(axes, shown["x"])
+    figure = groups.draw(
+        drawn, panels, grouping, counts, lambda axes, shown: style.step_axis(axes, shown["x"])
+    )
+    return figure, drawn

@@ -32,7 +32,8 @@ def draw(tables: Tables, objective: str, attention: str) -> tuple[Figure, pd.Dat
     rows = heads.first_seed(rows)
     rows = _in_place(rows[rows["penalty"] == _telling(rows)])
     steps = sorted(rows["step"].unique())
-    chosen = [steps[place] for place in _evenly(len(steps), MAPS)]
+    places = np.linspace(0, len(steps) - 1, MAPS).round().astype(int)  # evenly, both ends too
+    chosen = [steps[place] for place in dict.fromkeys(places.tolist())]
     drawn = _points(rows[rows["step"].isin(chosen)])
     figure = _figure(rows, drawn, chosen)
     label = style.objective(objective).label
@@ -51,11 +52,6 @@ def _in_place(rows: pd.DataFrame) -> pd.DataFrame:
     mean = mean.sort_values("mean", ascending=False, kind="stable")
     mean["place"] = mean.groupby(["kind", "layer"]).cumcount() + 1
     return rows.merge(mean, on=HEAD)
-
-
-def _evenly(n: int, wanted: int) -> list[int]:
-    """About `wanted` evenly spaced places among `n`, from the first to the last."""
-    return list(dict.fromkeys(np.linspace(0, n - 1, wanted).round().astype(int).tolist()))
 
 
 def _points(rows: pd.DataFrame) -> pd.DataFrame:

@@ -38,7 +38,8 @@ def find(study: Path, trained: Path, by_output: dict[Path, dict]) -> Iterator[tu
     `trained`), with a line that says what is wrong. by_output: the `records`."""
     written = _first_read(by_output)
     for path in sorted(study.rglob("*")):
-        if path.is_file() and _is_result(path.relative_to(study)):
+        place = path.relative_to(study)
+        if path.is_file() and place.parts[0] not in NOT_RESULTS and not in_checkpoint(place):
             yield from _flaw(path, written.get(path))
     for state in sorted(path for name in STATES for path in study.rglob(f"checkpoint*/{name}")):
         yield from ((path, _changed(path)) for path in not_as_written(state) if path.exists())
@@ -62,10 +63,6 @@ def _first_read(by_output: dict[Path, dict]) -> dict[Path, str]:
         if path in by_output and end >= by_output[path]["endtime"]:
             first.setdefault(path, digest.removeprefix("sha256:"))
     return first
-
-
-def _is_result(path: Path) -> bool:
-    return path.parts[0] not in NOT_RESULTS and not in_checkpoint(path)
 
 
 def in_checkpoint(path: Path) -> bool:

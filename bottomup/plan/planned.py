@@ -79,7 +79,7 @@ def require(plan: Mapping[str, str]) -> None:
     global _is_strict
     _plan.update(plan)
     for name, planned in plan.items():
-        if _is_file(name):
+        if "." in name:  # a file: no normal name of a package has one
             continue
         version = installed(name) or ""
         # A lock has no local versions, such as 2.13.0+cpu.
@@ -93,10 +93,6 @@ def require(plan: Mapping[str, str]) -> None:
     for name in _read:
         _compare(name)
     _is_strict = True
-
-
-def _is_file(name: str) -> bool:
-    return "." in name  # which no normal name of a package has
 
 
 def _take_imported() -> None:

@@ -65,7 +65,8 @@ class SlowTokenizer:
             return []
         parts = (spell([*pieces[:n]]) for n in range(len(pieces) + 1))
         # How many characters of the text are complete after n pieces.
-        complete = [*accumulate((_n_alike(text, part) for part in parts), max)]
+        alike = (sum(takewhile(bool, map(eq, text, part))) for part in parts)
+        complete = [*accumulate(alike, max)]
         spans, span = [], (0, 0)
         for start, end in reversed([*pairwise(complete)]):
             span = (start, end) if end > start else span
@@ -144,11 +145,6 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
         spans += [span(at, start)] * lost + [span(start, start + len(sought))]
         at, lost = start + len(sought), 0
     return spans + [span(at, len(letters))] * lost
-
-
-def _n_alike(one: str, other: str) -> int:
-    """How many characters are the same, from the start."""
-    return sum(takewhile(bool, map(eq, one, other)))
 
 
 def _shown(piece: str) -> str:
