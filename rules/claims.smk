@@ -146,7 +146,7 @@ if JUDGED:
                 f"bottomup/pages/{file}"
                 for file in (
                     *("claims.html", "claims.css", "claims.js", "counts.html"),
-                    *("pages.css", "svg.html"),
+                    *("head.html", "pages.css", "svg.html"),
                 )
             ],
         output:

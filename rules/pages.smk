@@ -38,6 +38,7 @@ rule show_index:
                 "index.html",
                 "index.js",
                 "counts.html",
+                "head.html",
                 "pages.css",
                 "svg.html",
             )
@@ -87,7 +88,10 @@ rule show_explorer:
         claims=CLAIMS,
         templates=[
             f"bottomup/pages/{file}"
-            for file in ("explorer.html", "explorer.js", "pages.css", "svg.html")
+            for file in (
+                *("explorer.html", "explorer.js", "head.html"),
+                *("pages.css", "svg.html"),
+            )
         ],
     output:
         page="<results>/explorer.html",

@@ -165,7 +165,7 @@ calibrate_claims --tables measures/{agreement,attention_patterns,bertscore,chang
 < bottomup/published/curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
 = initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
-< bottomup/pages/{claims.html,claims.css,claims.js,counts.html,pages.css,svg.html}
+< bottomup/pages/{claims.html,claims.css,claims.js,counts.html,head.html,pages.css,svg.html}
 = study planned; objectives.untrained.tokens null; model.layers 2; pwcca.variant definition
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
 write_latex --measured measures/quality.csv --latex latex/quality.tex
@@ -177,7 +177,7 @@ measure_beliefs=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.so
 measure_beliefs=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy pairs=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/beliefs/mt-1.parquet
 = options.choose null
 show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,bertscore,edge_probes,geometry,isotropy,probes,senses,structural_probe,word_order}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --beliefs measures/beliefs/{lm,mt,mlm}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
-< bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
+< bottomup/pages/{explorer.html,explorer.js,head.html,pages.css,svg.html}
 """
 
 # The same study of words, of one objective, a checkpoint, a run at a step and gates on a checkpoint.
@@ -259,7 +259,7 @@ measure_pruning=measure --reads weights(pruned/bert-0/encoder/gates_0.3/model) m
 measure_pruning=measure --reads weights(runs/bert-0/model) text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.none_0.csv measures/pruning/bert-0.encoder.none_0.parquet
 = options.scoring.seed 3; options.pruned.penalty null; options.pruned.method none; options.scoring.translation null
 show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,bertscore,edge_probes,geometry,isotropy,probes,senses,structural_probe,word_order}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --beliefs measures/beliefs/mt-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
-< bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
+< bottomup/pages/{explorer.html,explorer.js,head.html,pages.css,svg.html}
 measure_attention=measure --reads model(runs/bert-0/model) pairs=corpus/test.parquet --writes measures/attention/bert-0.parquet
 = options.seed 7
 """
