@@ -103,17 +103,10 @@ def attention_trees(
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
-    """Rows of a table: for each layer its best head and the mean of its heads, and the best head of
-    all; layers and heads count from 1.
+    """Rows of `attention_trees.csv`, see docs/tables.md; layers and heads count from 1.
 
     texts, parses: sentences on which a head is chosen, with their trees, and those on which it is
     scored. count: the number of blocks. seed: draws whose trees change places for `permuted`.
-
-    value: the UUAS where the head is scored, 0 to 1, with its interval over documents for the head
-    that was chosen. chosen_at: the UUAS where it was chosen. by_place, chain, permuted: the UUAS of
-    its attention in another sentence, of a chain, and of the tree of another sentence. All but
-    `chosen_at` are about the sentences whose length another one has. n: how many these are. With
-    fewer than `n_needed` in either half there is no value, and `n` is the lesser number.
     """
     to_choose, asked = parses
     to_score = with_others(asked)

@@ -255,18 +255,12 @@ def patterns(
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
-    """Rows of a table: for each head, by weight and by norm, each quantity; layers and heads count
-    from 1.
+    """Rows of `attention_patterns.csv`, see docs/tables.md; layers and heads count from 1.
 
     text: sentences as the model reads them. blocks: the block of documents of each sentence, below
     `count`. seed: draws the random tokens; there are none if the text has too few types of middle
     frequency, or the model reads too few tokens at once. batch_tokens: padded tokens to read at
     once.
-
-    Columns: `value` with `ci_low`, `ci_high` and `without`, 0 to 1 (for `entropy_nats`, nats);
-    `uniform` and `baseline`, see the module; `n`, the number of queries (for `sink`, of sentences);
-    and `pattern`, see the function. Values on random tokens do not depend on documents, so they
-    have no interval.
     """
     subject.model.to(device)
     read = partial(totals, subject, batch_tokens=batch_tokens, device=device)

@@ -237,15 +237,11 @@ def bertscore(
     device: torch.device | str = "cpu",
     of_people: Sequence[tuple[str, str, float]] = (),
 ) -> Iterator[dict]:
-    """Rows of a table: pairs, layer, centered, value, ci_low, ci_high, `WITHOUT`, by_tokens and n.
+    """Rows of `bertscore.csv`, see docs/tables.md.
 
     text: sentences of three words or more as the model reads them. translations: of each sentence;
     None if there are none. blocks: the block of documents of each sentence, below `count`.
     of_people: as from `ratings`; these pairs are dealt to `count` blocks in turn.
-
-    value: the rank correlation of BERTScore's F with the scores of pairs, -1 to 1. centered:
-    whether the mean representation of the layer is taken off before cosines. by_tokens: the rank
-    correlation of the scores with `overlaps`. n: pairs.
     """
     cases = [*graded(text, seed, subject.max_length)]
     if translations is not None:

@@ -163,22 +163,10 @@ def dictionary(
     seed: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
-    """Rows of a table for two views of the same occurrences: measure, of, value, its interval,
-    `WITHOUT`, n and n_needed.
+    """Rows of `dictionary.csv` for two views of the same occurrences, see docs/tables.md.
 
-    x, y: `[n_occurrences, d_a]`, `[n_occurrences, d_b]`. Every second block of documents fits the
-    dictionary, of `times` features for each neuron of the wider view; the others measure it.
-
-    explained, of a or b: the share of a run's variance, over the occurrences that measure. dead, of
-    all: the share of features that no such occurrence has. imbalance, of all: how far decoders'
-    norms are from equal, |2 r - 1| of the relative norm r, mean over what is active: 0 if all is
-    alike in both runs, 1 if nothing is in both. share, of each of `KINDS`: its share of all that is
-    active, so that rare features, which take up what is left, count for little; n is how many there
-    are. token, next_token, position, of the same: how alike the `TOP` occurrences are that have
-    most of a feature, as the share of the most frequent value among them, mean over features.
-
-    Intervals of explained, imbalance and share are over documents, the dictionary given. If too few
-    occurrences fit a decoder of so many features, there is no value, and n is their number.
+    x, y: `[n_occurrences, d_a]`, `[n_occurrences, d_b]`. times: features of the dictionary for each
+    neuron of the wider view.
     """
     width = max(x.shape[1], y.shape[1])
     views = np.concatenate([scaled(x, width), scaled(y, width)], axis=1)

@@ -146,25 +146,13 @@ def edge_probes(
     seed: int,
     device: torch.device | str | None = None,
 ) -> Iterator[dict]:
-    """Rows of a table: layer, task, metric, value, ci_low, ci_high, `WITHOUT`, baseline, by_tags,
-    n, n_labels and n_needed.
+    """Rows of `edge_probes.csv`, see docs/tables.md.
 
     views: `[layers, n_words, d]`, layer 0 first. words: as from `words_of`, with blocks below
     `count`. device: the first GPU by default.
 
-    accuracy: the share of test examples that the classifier gets right. control_accuracy: the same
-        with labels drawn at random, one for each word, or each two words, whatever the sentence
-        (Hewitt and Liang 2019). selectivity: their difference.
-    expected_layer: sum_l l d_l / sum_l d_l, where d_l is how much the accuracy of layer l is above
-        that of all layers below, or 0; 1 to the top layer. Without `layer`, and empty unless the
-        interval of the best accuracy less that of layer 0 is above 0. Tenney, Das and Pavlick
-        (2019, equation 4) take a mix of the layers up to l in place of the best of them.
-
-    baseline: the same of a view that tells nothing; empty for expected_layer. by_tags: the accuracy
-    of the label that training examples with the same parts of speech have most often; for accuracy
-    only. Intervals are over documents, for given classifiers. `n` test examples have `n_labels`
-    labels. With fewer than `n_needed` examples to train or to test, or one label alone, a task has
-    no value, and `n` is the lesser number.
+    expected_layer is sum_l l d_l / sum_l d_l, where d_l is how much the accuracy of layer l is
+    above that of all layers below, or 0; 1 to the top layer.
     """
     for task in tasks(words, seed):
         for layer, row in _of_task(task, views, words, count, seed, device):

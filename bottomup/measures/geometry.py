@@ -63,16 +63,12 @@ def geometry(
     points: int,
     seed: int,
 ) -> Iterator[dict]:
-    """Rows of a table: layer, measure, value, ci_low, ci_high, null, n, n_needed, and
-    `jackknife.WITHOUT`.
+    """Rows of `geometry.csv`, see docs/tables.md.
 
     views: `[n_occurrences, d_model]` for each layer, layer 0 first. sentences, blocks: those of
     each occurrence, `[n_occurrences]`; the occurrences of a sentence stand side by side, in their
     order. points: occurrences drawn for the dimension, all where there are fewer. seed: of their
     draw and of the nulls, which are the same at all layers.
-
-    n: sentences, distinct points, or occurrences. Below `n_needed` there is no value; nor where it
-    is not defined, as for a layer that is the same at all occurrences.
 
     Memory holds two copies of a view in float64, and two arrays of `points` squared.
     """

@@ -138,15 +138,8 @@ def places(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rows(measured: Distances, a: Subject, b: Subject) -> Iterator[dict]:
-    """Rows of a table: for each head of a, among the heads of the same layer of b and among those
-    of its other layers, each quantity; and in one model, where a is b, the `distance` of each head
-    from each `one` after it. Layers and heads count from 1.
-
-    The same layer is the one at the same share of the depth. In one model no head is compared with
-    itself. quantity: distance of the `nearest`, `mean` distance, and that of the nearest on other
-    sentences of the same length, `nearest_by_place`; `value`, `ci_low`, `ci_high` and `without` are
-    in nats, 0 to ln 2. to_layer, to_head: which one is nearest, or the `one`; none without values.
-    """
+    """Rows of `head_distances.csv` for the heads of a, see docs/tables.md; in one model a is b.
+    Layers and heads count from 1."""
     (layers, heads), (other_layers, other_heads) = places(a), places(b)
 
     def one_row(among: str, quantity: str, row: int, to: int | None, values: np.ndarray) -> dict:

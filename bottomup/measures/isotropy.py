@@ -204,23 +204,15 @@ def isotropy(
     n: int = DRAWN,
     seed: int = 1,
 ) -> Iterator[dict]:
-    """Rows of a table: layer, version, measure, adjusted, value, ci_low, ci_high, and
-    `jackknife.WITHOUT`.
+    """Rows of `isotropy.csv`, see docs/tables.md.
 
     views: `[n_occurrences, d_model]` for each layer, layer 0 first. words, sentences, blocks: those
     of each occurrence, `[n_occurrences]`; a sentence is in one block. n, seed: occurrences drawn
     for the adjustment, the same at all layers.
 
-    Measures are anisotropy, self_similarity, intra_sentence_similarity and
-    maximum_explainable_variance, the last three also adjusted, and first_component, which adjusts
-    the last one. It is the first component of `n` occurrences. The first component of fewer
-    occurrences holds more, so rare words are above 0 for that reason alone.
-
     Values without a block keep the mean and scale of the view, and the rest of the same draw.
-    maximum_explainable_variance has no such values and no interval: each would need the components
-    of all words again. Where some vector is zero, as all are once a view that is the same
-    everywhere is centered, no cosine has a value. Memory holds one layer in float64, and no copy of
-    it.
+    maximum_explainable_variance has none: each would need the components of all words again.
+    Memory holds one layer in float64, and no copy of it.
     """
     of_rows = {"words": words, "sentences": sentences, "blocks": blocks}
     for layer, view in enumerate(views):

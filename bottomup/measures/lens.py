@@ -278,15 +278,9 @@ def of_tokens(
 def lens(
     predictions: Predicted, maps: list[Map], blocks: np.ndarray, known: pd.DataFrame | None = None
 ) -> Iterator[dict]:
-    """Rows of a table: lens, measure, grouping, group, layer, the value with its interval over
-    documents (the maps given), n and n_needed.
+    """Rows of `lens.csv`, see docs/tables.md.
 
-    blocks: the block of each sentence of the text. known: as in `of_tokens`. The tuned lens has no
-    value where its maps have fewer rows than they need.
-
-    loss_nats: the mean cross-entropy. turned: the share of predictions whose most probable token is
-    another than one layer below. turns: in how many layers that is so, on average. The logit lens
-    has just the group of all.
+    blocks: the block of each sentence of the text. known: as in `of_tokens`.
     """
     block_of, count = blocks[predictions.sentence], jackknife.n_blocks(blocks)
     for grouping, group, members in of_tokens(predictions, known):

@@ -98,16 +98,12 @@ def probe(
     seed: int = 1,
     device: torch.device | str | None = None,
 ) -> Iterator[dict]:
-    """Rows of a table: task, metric, value, ci_low, ci_high, `WITHOUT`, baseline, n, n_labels.
+    """Rows of `probes.csv` for one task and view, see docs/tables.md.
 
     view: `[n, d]`; labels, words, sentences, blocks: those of each occurrence `[n]`, blocks of
     documents below `count`. The words determine the control task. device: the first GPU by default.
 
-    Metrics: accuracy, control_accuracy (shares) and selectivity (their difference) on the `n` test
-    occurrences; code_length_bits and compression (1 for the uniform code) on all. baseline: the
-    same for a view that tells nothing; its accuracy is that of the label most frequent in training,
-    and its code goes by frequencies. Intervals cover the text, for given classifiers. The code
-    without a block is scaled to as many occurrences as with it.
+    The code without a block is scaled to as many occurrences as with it.
 
     The published probes use the Penn Treebank: 45 tags; 39,832 sentences to train, 1,700 for
     development and 2,416 for test.

@@ -281,13 +281,11 @@ def similarity(
     seed: int = 1,
     permutations: Permutations | None = None,
 ) -> Iterator[dict]:
-    """Rows of a table: measure, value, ci_low, ci_high, n_occurrences, `jackknife.WITHOUT`, and
-    with `permutations` of the rows of y what `null.calibrated` needs.
+    """Rows of `similarity_between_runs.csv`, see docs/tables.md; with `permutations` of the rows of
+    y, what `null.calibrated` needs.
 
     x, y: two views `[n, d_x]` and `[n, d_y]`. blocks: the block of each occurrence, `[n]`.
-    variance: see `svcca_distance`. rsa_rows, seed: occurrences that `rsa` draws. Measures are
-    `MEASURES` and `rsa`; all are similarities except those called distances. PWCCA has its own
-    tables.
+    variance: see `svcca_distance`. rsa_rows, seed: occurrences that `rsa` draws.
 
     One pass over the views, block by block: the moments without a block are those of all rows less
     its own. RSA without a block uses the rest of the same draw. What is not defined, with all

@@ -172,16 +172,12 @@ def stitching(
     sentences: int,
     seed: int,
 ) -> Iterator[dict]:
-    """Rows of a table: for each other model, layer and fit, the cost of its states, in nats per
-    prediction, with its interval over documents (the map given).
+    """Rows of `stitching.csv` for one frozen model, see docs/tables.md.
 
     others: what names each in the table, and the model. train: what the maps are fitted on; test:
     what they are measured on. blocks: the block of each sentence of the latter. layers: those of
     the frozen model; the other model gives its layers at the same share of the depth. sentences:
     how many are drawn from each text.
-
-    own_nats: the loss with its own states. There is no cost where a map has fewer rows than it
-    needs.
     """
     model.requires_grad_(False)
     depth, causal = model.config.encoder_layers, model.encoder.causal

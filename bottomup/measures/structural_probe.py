@@ -408,25 +408,10 @@ def structural_probe(
     seed: int,
     device: torch.device | str | None = None,
 ) -> Iterator[dict]:
-    """Rows of a table: layer, metric, value, ci_low, ci_high, `WITHOUT`, chain, permuted, n and
-    n_needed.
+    """Rows of `structural_probe.csv`, see docs/tables.md.
 
     views: `[layers + 1, n_words, d]`. count: the number of blocks. seed: of the permutation.
-    device: the first GPU by default. Metrics:
-
-    uuas: the share of the trees' edges that are in the spanning tree of predicted distances (the
-        undirected unlabeled attachment score), 0 to 1.
-    distance_spearman: the rank correlation, over the words of a sentence, of predicted and right
-        distances from one word, -1 to 1; mean over words, then over sentences of one length, then
-        over lengths.
-    root_accuracy: the share of sentences whose root is the word of least predicted depth, 0 to 1.
-    depth_spearman: the rank correlation of depths in a sentence, averaged in the same way.
-    rank: how many dimensions of M keep `KEPT` of the UUAS; without interval and controls.
-
-    chain, permuted: what `chain` and `permuted` reach. n: sentences to test, as from `with_others`,
-    so that value and controls are of the same ones. Intervals are over documents, for a given
-    probe. With fewer than `n_needed` sentences to train or to test, no metric has a value, and `n`
-    is the lesser number.
+    device: the first GPU by default.
 
     Neurons are standardized. For depths there is one more, which is always 1, so that a depth may
     be counted from any point, and not only from where all neurons are 0.

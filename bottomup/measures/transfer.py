@@ -253,16 +253,7 @@ def transfer(
     permutations: Permutations | None,
     device: torch.device | str,
 ) -> Iterator[dict]:
-    """Rows of a table: task, weights (frozen or fine_tuned), metric, layer, then
-
-    - accuracy: the share of test examples that the classifier gets right; of fine-tuned weights,
-      from the top layer. Intervals are over documents, for given classifiers. baseline: that of the
-      label most frequent in training. rate, passes: those that the development examples chose. With
-      fewer than `n_needed` examples to train or to test a task has no value, and `n` is the lesser
-      number. Weights that cannot be trained have no fine-tuned value, and no rows of CKA.
-    - cka_debiased: of the states of words before and after fine-tuning, with the columns of
-      `null.calibrated`; p_layers is about all layers of the task. No rows where `other` has too
-      few words.
+    """Rows of `transfer.csv`, see docs/tables.md.
 
     text: sentences as the subject reads them, whose words are those of the tasks, in order. other:
     the sentences for CKA; blocks: of each of these. count: of blocks. rates: of the weights below

@@ -180,17 +180,11 @@ def word_order(
     device: torch.device | str = "cpu",
     losses: Callable[[TokenFile], np.ndarray] | None = None,
 ) -> Iterator[dict]:
-    """Rows of a table: order, part, quantity, layer, value, ci_low, ci_high, `WITHOUT` and n.
+    """Rows of `word_order.csv`, see docs/tables.md.
 
     text: sentences as the model reads them. blocks: the block of documents of each sentence, below
     `count`. losses: gives for each sentence the summed cross-entropy in nats of what the objective
     predicts, and the number of predictions, `[n_sentences, 2]`; None if it predicts nothing.
-
-    order: a key of `ORDERS`. quantity: `distance`, of tokens that the text has more than once, as a
-    share of that from other occurrences; or `loss_nats`, by how much the mean loss of a prediction
-    is above that in true sentences, not of `cut`, where fewer are asked for. part: `all`; of
-    `moved`, the word `itself`, and words `before`, `between` and `after` its two places; of `cut`,
-    how many words are read before it. n: tokens, or predictions.
     """
     kept = ~text.special
     types = np.unique(text.ids[kept], return_inverse=True)[1]

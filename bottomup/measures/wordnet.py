@@ -71,14 +71,9 @@ def sense_separation(view: np.ndarray, senses: np.ndarray) -> tuple[float, float
 
 
 def rows(views: np.ndarray, some: pd.DataFrame) -> Iterator[dict]:
-    """Rows of a table: layer, property, value, ci_low, ci_high, without, n and n_needed.
+    """Rows of `wordnet.csv`, see docs/tables.md.
 
     views: of the examples, `[layers + 1, n, d_model]`. some: as from `asked`.
-
-    property: `nearest`, the share of examples whose nearest one has the same sense, above that of
-    all, as a share of what is possible: 0 at random, 1 for all; `pairs`, how often a pair of one
-    sense is more alike than a pair of two: 1/2 at random. Words count equally; the interval is over
-    words, which are n. Empty with fewer than `NEEDED`.
     """
     words = [*some.groupby(WORD).indices.values()]
     senses = some["sense"].to_numpy()
