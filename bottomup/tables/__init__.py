@@ -10,8 +10,9 @@ A module has
   end in `without`, see `bottomup.measures.jackknife`;
 - `COLUMNS`: these columns, if a table of a model without heads is to be empty.
 
-Rules, the one program (scripts/measure.py), slices, lists and pages follow from them. Every plan of
-a study reads the first two, so slow imports belong in `rows`.
+docs/tables.md says what rows and columns are. Rules, the one program (scripts/measure.py), slices,
+lists and pages follow from the modules. Every plan of a study reads the first two, so slow imports
+belong in `rows`.
 """
 
 from collections.abc import Callable

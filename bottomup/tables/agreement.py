@@ -1,8 +1,6 @@
 """Whether one model prefers the form of a verb that agrees with its subject.
 
-Rows: one for each reader (the model, or 5-grams of the training text as a baseline), score,
-attractors and number, see `bottomup.measures.agreement.rows`. `bottomup.measures.log_probability`
-says what the scores are. A model that predicts no tokens of what it reads has no rows.
+A model that predicts no tokens of what it reads has no rows.
 """
 
 from itertools import product

@@ -1,8 +1,4 @@
-"""How many words a subject's tokenizer cannot tell from others, or cuts off.
-
-Rows: some for each of two texts: `occurrences`, the sentences of views and influence; and `test`,
-those of the whole split, on which the heads of checkpoints are judged.
-"""
+"""How many words a subject's tokenizer cannot tell from others, or cuts off."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,6 @@
 """What each head of a subject attends to in a few short held-out sentences.
 
-Rows: one for each head, sentence, and pair of tokens. A model whose attention cannot be looked at
-has no rows.
+A model whose attention cannot be looked at has no rows.
 """
 
 from typing import TYPE_CHECKING

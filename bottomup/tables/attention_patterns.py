@@ -1,8 +1,7 @@
 """What each encoder head of one subject attends to, by weight and by norm: special tokens,
 punctuation, its neighbors; and, on repeated random tokens, what stood beside them earlier.
 
-Rows: one for each layer, head with an open gate, weight or norm, and quantity, see
-`bottomup.measures.attention_patterns`. A model whose attention cannot be looked at has no rows.
+A model whose attention cannot be looked at has no rows.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Whether attention of one subject joins the words that the parser's trees join.
 
-Rows: one for each layer's best head and the mean of its heads, and the best head of all, see
-`bottomup.heads.attention_trees.attention_trees`. The sentences are those of the structural probe
-with the same seed and number. A model whose attention cannot be looked at has no rows.
+A model whose attention cannot be looked at has no rows.
 """
 
 from typing import TYPE_CHECKING

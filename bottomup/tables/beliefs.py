@@ -1,7 +1,6 @@
 """What each layer of a run would predict in a few short held-out sentences, word by word.
 
-Rows: one for each sentence, place and layer, by the tuned lens, see `bottomup.measures.lens`; none
-if it is fitted on too few predictions to have values.
+There are no rows if the tuned lens is fitted on too few predictions to have values.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """How well each layer of one subject tells how alike two sentences are, by BERTScore.
 
-Rows: one for each kind of pairs, layer and whether representations are centered, see
-`bottomup.measures.bertscore`. The sentences are those of the table `word_order`, if as many are
-asked for with the same seed.
+The sentences are those of the table `word_order`, if as many are asked for with the same seed.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""How much groups of tokens change between consecutive layers of one run.
-
-Rows: one for each group, matching and pair of layers, weighted by the lower one, layer_a.
-"""
+"""How much groups of tokens change between consecutive layers of one run."""
 
 from collections.abc import Iterator
 

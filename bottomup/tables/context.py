@@ -1,7 +1,4 @@
-"""What each layer of one run says of the tokens around a position, place by place.
-
-Rows: one for each layer, estimator, place and quantity, see `bottomup.measures.context`.
-"""
+"""What each layer of one run says of the tokens around a position, place by place."""
 
 from collections.abc import Iterator
 

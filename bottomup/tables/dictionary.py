@@ -1,8 +1,4 @@
-"""What two runs have in common, feature by feature of one sparse dictionary of both.
-
-Rows: one for each layer, measure and kind of features, see `bottomup.measures.dictionary`. Pairs
-are of trained objectives that are compared: runs of one seed of two, and two seeds of one.
-"""
+"""What two runs have in common, feature by feature of one sparse dictionary of both."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

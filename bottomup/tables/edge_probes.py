@@ -1,9 +1,7 @@
 """What a linear classifier reads of syntax in each layer of one subject, from one word or two.
 
-Rows: one for each layer, task and metric, then the expected layer of each task, see
-`bottomup.measures.edge_probes`. The sentences are those of the table `structural_probe`, if as many
-are asked for with the same seed: all of their words count, each through its last sub-word (its
-first, where a model reads from the end).
+All words of the sentences count, each through its last sub-word (its first, where a model reads
+from the end).
 """
 
 from collections.abc import Iterator

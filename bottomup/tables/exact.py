@@ -1,8 +1,6 @@
 """What a run makes of a text whose language is known, beside what can be known of it exactly.
 
-Rows: those of its loss; and one for each reading, variable, layer and estimator of information, see
-`bottomup.measures.exact`. There are none unless one source alone makes the text, and its language
-is known.
+There are no rows unless one source alone makes the text, and its language is known.
 """
 
 from collections.abc import Iterator

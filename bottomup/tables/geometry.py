@@ -1,8 +1,7 @@
 """How the representations of each layer of one run lie in space, by measures without labels.
 
-Rows: one for each layer and measure, see `bottomup.measures.geometry`. Sentences are whole: all of
-their tokens are occurrences, without special ones; if occurrences are words, those that the run
-sees.
+Sentences are whole: all of their tokens are occurrences, without special ones; if occurrences are
+words, those that the run sees.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,4 @@
-"""How far apart heads are by what they attend to: of one run, and of two.
-
-Rows: one for each head of the first run, layers of the second, and quantity, see
-`bottomup.measures.head_distances.rows`. Pairs are a run with itself, the first of each objective
-that is compared; any two runs of one objective; and the first runs of two that are trained.
-"""
+"""How far apart heads are by what they attend to: of one run, and of two."""
 
 from typing import TYPE_CHECKING
 

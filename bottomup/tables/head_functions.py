@@ -1,8 +1,7 @@
 """Which functions the encoder heads of one subject have: positional, syntactic, rare tokens.
 
-Rows: one for each layer, head with an open gate, and function. All sub-words of a word count,
-whatever views.pooling says: weights to them are added, and weights from them averaged. A model
-whose attention cannot be looked at has no rows.
+All sub-words of a word count, whatever views.pooling says: weights to them are added, and weights
+from them averaged. A model whose attention cannot be looked at has no rows.
 """
 
 import logging

@@ -1,9 +1,9 @@
 """How important the attention heads of one subject are, in several ways.
 
-Rows: one for each head and importance. Confidence, attention to special tokens and relevance of a
-run are measured on its own translations, gradient and loss on the references. A model that predicts
-nothing has only the first two. A checkpoint has no relevance, and gradient and loss under its own
-objective, if it has one. A model whose attention cannot be looked at has no rows.
+Confidence, attention to special tokens and relevance of a run are measured on its own translations,
+gradient and loss on the references. A model that predicts nothing has only the first two. A
+checkpoint has no relevance, and gradient and loss under its own objective, if it has one. A model
+whose attention cannot be looked at has no rows.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
 """How much groups of tokens influence all others, at each layer of one subject.
 
-Rows: PWCCA distances, one for each group, matching and layer; the usual representations carry the
-weights. A model from whose attention no token can be hidden has no rows.
+A model from whose attention no token can be hidden has no rows.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
 """How evenly representations are spread over directions, in each layer of one run.
 
-Rows: one for each layer, version of the view and measure, see
-`bottomup.measures.isotropy.isotropy`. Words are the tokens that are read.
+Words are the tokens that are read.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,4 @@
-"""What each layer of a run would predict, by the tuned and by the logit lens.
-
-Rows: one for each lens, measure, group of predicted tokens and layer, see
-`bottomup.measures.lens.lens`. Layers are those of the part that the output layer reads: of the
-decoder, where there is one.
-"""
+"""What each layer of a run would predict, by the tuned and by the logit lens."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -1,9 +1,7 @@
 """Whether one model finds the acceptable one of two sentences more probable, for pairs from a
 folder.
 
-Rows: one for each reader (the model, or 5-grams of the training text), phenomenon and set, see
-`bottomup.measures.minimal_pairs.rows`. A model that predicts no tokens of what it reads has no
-rows.
+A model that predicts no tokens of what it reads has no rows.
 """
 
 from pathlib import Path

@@ -1,9 +1,4 @@
-"""The mutual information between tokens and their representations, at each layer of one run.
-
-Rows, for each layer and label: one of the estimator clusters for each number of clusters and each
-other number of tokens; one of the estimator scikit-learn, if the config asks for it; and one of the
-estimator classifier, a lower bound on held-out occurrences only.
-"""
+"""The mutual information between tokens and their representations, at each layer of one run."""
 
 from collections.abc import Iterator
 from itertools import product

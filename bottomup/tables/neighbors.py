@@ -1,9 +1,4 @@
-"""What each occurrence has in common with its nearest neighbors, at each layer of one run.
-
-Rows: one for each layer, property and metric. The value is the mean distance to the neighbors in
-tokens for position, and the share of neighbors with the same property for all others; chance is
-what neighbors drawn at random would give on average.
-"""
+"""What each occurrence has in common with its nearest neighbors, at each layer of one run."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,7 @@
 """What a linear classifier finds in each layer of one run, and in a mix of all.
 
-Rows: one for each layer, task and metric, see `bottomup.measures.probes.probe`; then those of the
-mixes, see `scalar_mix` there. If occurrences are sub-words, a word is seen through its last one; if
-they are words, as `views.pooling` says.
+If occurrences are sub-words, a word is seen through its last one; if they are words, as
+`views.pooling` says.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Pictures of the occurrences of a few words in two dimensions, layer by layer, by t-SNE.
 
-Rows: one for each picture, layer and point. x and y have no unit: every picture has mean 0 and mean
-squared distance 1 from it. For MLM the picture token also shows masked occurrences of the words. A
-picture of too few occurrences is left out.
+A picture of too few occurrences is left out.
 """
 
 import logging

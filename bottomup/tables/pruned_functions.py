@@ -1,7 +1,4 @@
-"""Which functions the encoder heads that gates keep have, in models with fewer and fewer heads.
-
-Rows: as those of head_functions.
-"""
+"""Which functions the encoder heads that gates keep have, in models with fewer and fewer heads."""
 
 from dataclasses import replace
 

@@ -1,8 +1,8 @@
 """How good a model with fewer heads is, and how many it has.
 
-Rows: one. For a run, quality, parameters and size are those of the smaller model that computes the
-same. The quality of a checkpoint is the probability of the right token under its own objective,
-also if it translates: nothing is translated.
+For a run, quality, parameters and size are those of the smaller model that computes the same. The
+quality of a checkpoint is the probability of the right token under its own objective, also if it
+translates: nothing is translated.
 """
 
 import math

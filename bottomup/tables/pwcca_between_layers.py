@@ -1,7 +1,4 @@
-"""How far apart consecutive layers of one run are, by PWCCA.
-
-Rows: one for each pair of layers, variant and weighting view; x is the lower layer, layer_a.
-"""
+"""How far apart consecutive layers of one run are, by PWCCA."""
 
 from collections.abc import Iterator
 from itertools import pairwise

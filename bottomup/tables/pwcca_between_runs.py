@@ -1,8 +1,4 @@
-"""How far apart two runs are, layer by layer, by PWCCA.
-
-Rows: one for each layer, variant and weighting view; x is the first run. The null of a variant and
-weighting view is that of its layers together.
-"""
+"""How far apart two runs are, layer by layer, by PWCCA."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal

@@ -1,7 +1,4 @@
-"""How good a run is on the test split.
-
-Rows: one for each metric.
-"""
+"""How good a run is on the test split."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -1,7 +1,4 @@
-"""Whether neighbors of a word's occurrences share its translation, at each layer of one run.
-
-Rows: one for each layer and property, see `bottomup.measures.senses.estimates`.
-"""
+"""Whether neighbors of a word's occurrences share its translation, at each layer of one run."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
 """The words of one sentence against each other, at each layer of one subject.
 
-Rows: the cosine of each two words, centered, see `bottomup.measures.sentence`. A word is seen
-through its last sub-word, and through its first where a model reads from the end.
+A word is seen through its last sub-word, and through its first where a model reads from the end.
 """
 
 from typing import TYPE_CHECKING

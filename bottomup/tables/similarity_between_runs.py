@@ -1,7 +1,4 @@
-"""How alike two runs are, layer by layer, by measures other than PWCCA.
-
-Rows: one for each layer and measure, see `bottomup.measures.similarity.similarity`.
-"""
+"""How alike two runs are, layer by layer, by measures other than PWCCA."""
 
 from collections.abc import Iterator
 

@@ -1,9 +1,4 @@
-"""What it costs a run to go on from the states of others, through one affine map.
-
-Rows: one for each other run, layer and fit of the map, see `bottomup.measures.stitching.stitching`.
-The run is the frozen one; the others are one run of each objective that is compared, untrained ones
-among them, and a second one of its own.
-"""
+"""What it costs a run to go on from the states of others, through one affine map."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -1,8 +1,7 @@
 """Whether a linear map of each layer of one subject holds the syntax trees of held-out sentences.
 
-Rows: one for each layer and metric, see `bottomup.measures.structural_probe`. All words of a
-sentence count, not only drawn occurrences, each through its last sub-word (its first, where a model
-reads from the end).
+All words of a sentence count, not only drawn occurrences, each through its last sub-word (its
+first, where a model reads from the end).
 """
 
 from collections.abc import Iterator

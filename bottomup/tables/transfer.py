@@ -1,11 +1,4 @@
-"""What a subject knows of a task by its layers as they are, and what it learns if fine-tuned.
-
-Rows: for each task, one for each frozen layer and one fine-tuned, then one for each layer that
-fine-tuning moves, see `bottomup.measures.transfer.transfer`. The rows of untrained models tell what
-the task alone teaches. The sentences of the tasks are those of the table `structural_probe`, if as
-many are asked for with the same seed; those for CKA are other sentences of the documents that test
-the task.
-"""
+"""What a subject knows of a task by its layers as they are, and what it learns if fine-tuned."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal

@@ -1,7 +1,6 @@
 """How far each layer of one subject, and its predictions, follow the order of words.
 
-Rows: one for each order of words, part, quantity and layer, see `bottomup.measures.word_order`. A
-model that predicts nothing has no loss.
+A model that predicts nothing has no loss.
 """
 
 from collections.abc import Iterator

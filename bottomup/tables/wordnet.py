@@ -1,7 +1,4 @@
-"""Whether each layer of one subject tells the senses of WordNet's examples apart.
-
-Rows: one for each layer and property, see `bottomup.measures.wordnet.rows`.
-"""
+"""Whether each layer of one subject tells the senses of WordNet's examples apart."""
 
 from collections.abc import Iterator
 from pathlib import Path
