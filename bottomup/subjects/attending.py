@@ -1,25 +1,23 @@
 """One attention function for all families: it keeps weights, scales heads and hides tokens.
 
-In each layer transformers calls the attention function that the model's config names. Ours calls
-the family's own eager function, so it keeps whatever a family adds to its scores.
+In each layer a family asks transformers for the attention function that its config names. Within a
+pass it gets ours, which calls the family's own. The config still says "eager", so that families do
+by themselves what they do for this name alone: some mask the keys that they do not select.
 """
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
-from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import eager_mask
+from transformers import AttentionInterface
 from transformers.pytorch_utils import Conv1D
 
 from bottomup.subjects.subject import from_others, projected_norms
-
-NAME = "bottomup"
 
 
 @dataclass
@@ -63,6 +61,8 @@ def one_pass(
 
 
 def attend(
+    usual: Callable,
+    current: Pass,
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -70,23 +70,19 @@ def attend(
     attention_mask: Tensor | None,
     **options,
 ) -> tuple[Tensor, Tensor]:
-    """What transformers calls; the arguments are those of the families' eager attention.
+    """What a family calls within a pass: its own attention function, `usual`, and what is asked.
 
     query: `[batch, heads, queries, d_head]`. key, value: `[batch, key_heads, keys, d_head]`.
     attention_mask: `[batch, 1, queries, keys]`, added to the scores; some families pass it by name.
     Returns the heads' outputs `[batch, queries, heads, d_head]` and the weights `[batch, heads,
     queries, keys]`.
     """
-    eager = sys.modules[type(module).__module__].eager_attention_forward
-    current = _current.get()
-    if current is None:
-        return eager(module, query, key, value, attention_mask, **options)
     layer, current.layer = current.layer, current.layer + 1
     if current.hidden is not None:
-        usual = query.new_zeros(()) if attention_mask is None else attention_mask
-        least = torch.finfo(usual.dtype).min
-        attention_mask = usual.masked_fill(from_others(current.hidden[layer]), least)
-    outputs, weights = eager(module, query, key, value, attention_mask, **options)
+        mask = query.new_zeros(()) if attention_mask is None else attention_mask
+        least = torch.finfo(mask.dtype).min
+        attention_mask = mask.masked_fill(from_others(current.hidden[layer]), least)
+    outputs, weights = usual(module, query, key, value, attention_mask, **options)
     if current.keep:
         current.weights.append(weights)
         current.value, current.outputs = value, outputs
@@ -126,6 +122,14 @@ def value_norms(seen: Pass) -> Iterator[list[Tensor]]:
         hook.remove()
 
 
-AttentionInterface.register(NAME, attend)
-# Without a mask of that name the mask arrives as None, and causal models see later tokens.
-AttentionMaskInterface.register(NAME, eager_mask)
+_usual_interface = AttentionInterface.get_interface
+
+
+def _interface(functions: AttentionInterface, name: str, default: Callable) -> Callable:
+    """What transformers hands to a family that asks for its attention function."""
+    usual, current = _usual_interface(functions, name, default), _current.get()
+    return usual if current is None else partial(attend, usual, current)
+
+
+# Registered under a name, ours would not learn which function is the family's.
+AttentionInterface.get_interface = _interface

@@ -659,11 +659,8 @@ def _outline(architecture: str, config: PreTrainedConfig) -> PreTrainedModel | N
     kind = getattr(transformers, architecture, None)
     if not isinstance(kind, type) or not issubclass(kind, PreTrainedModel):
         return None
-    config = deepcopy(config)
-    # Some families, such as GIT, have a class for each attention, and none for ours.
-    config._attn_implementation = "eager"
     with on_paper():
-        return kind(config)
+        return kind(deepcopy(config))
 
 
 def _is_whole(
@@ -709,8 +706,11 @@ def learned(model: PreTrainedModel) -> set[str]:
 
 
 def _attended(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
-    """The model with our attention; families that do not call it stay unchanged."""
-    model.set_attn_implementation(attending.NAME)
+    """The model, with no way around the attention that we look at."""
+    for module in model.modules():
+        # GPT-2's other order of steps, for numbers of half precision.
+        if hasattr(module, "reorder_and_upcast_attn"):
+            module.reorder_and_upcast_attn = False
     model.config.name_or_path = str(folder)
     return model
 

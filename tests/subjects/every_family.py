@@ -31,6 +31,7 @@ OF_BYTES = ("Qwen2Tokenizer", "Qwen3_5Tokenizer")
 # More weights than this, and it was not made tiny.
 MOST = 4_000_000
 LAYERS, HEADS, WIDTH, INNER, VOCAB, POSITIONS = 2, 2, 32, 24, 64, 64
+SELECTED = 4  # the most keys that a query selects, and tokens of a sentence that an expert takes
 SMALL = {
     name: number
     for names, number in [
@@ -46,6 +47,7 @@ SMALL = {
         ("qk_nope_head_dim qk_head_dim v_head_dim", WIDTH // HEADS),
         ("n_positions max_position_embeddings", POSITIONS),
         ("num_experts n_routed_experts num_local_experts", 4),
+        ("index_topk keep_window_size expert_capacity", SELECTED),
         ("num_key_value_heads bos_token_id", 1),
         ("pad_token_id decoder_start_token_id", 0),
         ("eos_token_id", 2),
@@ -70,9 +72,17 @@ ODD = {
     "funnel": {"block_sizes": [1, 1]},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "gptj": {"rotary_dim": 8},
+    "minimax_m3_vl_text": {
+        "layer_types": ["minimax_m3_sparse"] * LAYERS,
+        "index_topk_blocks": SELECTED // 2,
+        "index_block_size": 2,
+        "index_n_heads": 1,
+        "index_head_dim": WIDTH // HEADS,
+    },
     "mobilebert": {"embedding_size": WIDTH, "intra_bottleneck_size": WIDTH},
     "reformer": {"axial_pos_embds_dim": [16, 16], "axial_pos_shape": [8, 8]},
     "squeezebert": {"embedding_size": WIDTH},
+    "switch_transformers": {"num_sparse_encoder_layers": LAYERS},
 }
 
 

@@ -12,11 +12,9 @@ from transformers import (
     DebertaV2Config,
     DebertaV2ForMaskedLM,
 )
-from transformers.masking_utils import AttentionMaskInterface
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
-from bottomup.subjects import attending
 from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH, Family
 from tests.tiny import noise, same_bytes
@@ -119,16 +117,6 @@ def test_who_writes_over_states_does_not_learn(name, learns, sees, tmp_path):
     state = subject.differentiable_states(torch.tensor([[5, 6, 7]]))[-1].sum()
     with nullcontext() if learns else pytest.raises(RuntimeError):
         state.backward()
-
-
-def test_without_its_mask_registered_gpt2_would_see_what_comes_later(tmp_path, monkeypatch):
-    """Silently: transformers hands no mask to an attention function that has none registered. It
-    would see padding as well, and so is refused."""
-    folder = families.save(FAMILIES["gpt2"], tmp_path)
-    assert subjects.load(folder).causal
-    monkeypatch.delitem(AttentionMaskInterface._global_mapping, attending.NAME)
-    with pytest.raises(UserError, match=r"gpt2 in .* change with what is read beside it"):
-        subjects.load(folder)
 
 
 def test_attention_sums_to_one_over_what_is_seen(subject, ids):
@@ -306,6 +294,32 @@ def test_layers_without_attention_are_named(tmp_path):
     assert "of its 2 layers, transformers hands out attention with 2 h" in subject.without_heads(
         "looked at"
     )
+
+
+@pytest.mark.parametrize("family", ["deepseek_v32", "glm_moe_dsa", "axk2", "minimax_m3_vl_text"])
+def test_only_selected_keys_are_attended_to(tmp_path, family):
+    """In a sentence of more tokens than a query selects, beside a shorter one."""
+    every_family.save(family, tmp_path, ("pad", "mask"))
+    subject = subjects.load(tmp_path)
+    usual = AutoModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
+    ids, lengths = torch.arange(40).reshape(2, 20) + 3, torch.tensor([20, 13])
+    states = subject.hidden_states(ids, lengths=lengths)
+    attentions = subject.attentions(ids, lengths=lengths)
+    for row, length in enumerate(lengths):
+        alone = every_family.read(usual, [ids[row, :length].tolist()], output_hidden_states=True)
+        for found, expected in zip(states, alone.hidden_states, strict=True):
+            torch.testing.assert_close(found[row, :length], expected[0], rtol=1e-4, atol=1e-5)
+    for weights in attentions:
+        assert ((weights[0, :, -1] > 0).sum(-1) == every_family.SELECTED).all()
+
+
+def test_gpt2_hands_out_attention_in_any_order_of_its_steps(tmp_path):
+    """With the order for numbers of half precision, it would go around the interface."""
+    subject, ids = made("gpt2", tmp_path, reorder_and_upcast_attn=True), torch.tensor([[5, 6, 7]])
+    usual = AutoModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
+    assert subject.heads == HEADS
+    expected = every_family.read(usual, ids.tolist(), output_attentions=True).attentions
+    torch.testing.assert_close(subject.attentions(ids), expected)
 
 
 @pytest.mark.parametrize("family", ["falcon_h1", "inkling_text"])
