@@ -10,6 +10,7 @@ from copy import deepcopy
 from functools import cached_property
 from heapq import nsmallest
 from itertools import islice
+from math import inf
 from pathlib import Path
 
 import tokenizers
@@ -61,6 +62,9 @@ NO_CHARACTER = "\U0010fffd"  # of private use
 # The largest distance of states that differ only by rounding, as a share of their norm.
 ROUNDING = 1e-5
 LONG = 128  # the most tokens of the sentence beside which another one is read at opening
+# What modules call the number of keys, or of blocks of them, that a query selects, and that of the
+# tokens of a sentence that an expert takes.
+ROOM = {"index_topk", "topk_blocks", "token_budget", "keep_window_size", "expert_capacity"}
 # A state depends on another token if the norm of its gradient with respect to that token exceeds
 # this share of the norm with respect to its own token.
 SEEN = 1e-9
@@ -148,8 +152,10 @@ class Checkpoint(Subject):
 
     @cached_property
     def hides(self) -> bool:
-        """Tried on a sentence: replacing its hidden first token must change no other state."""
-        if not self.heads:
+        """Tried on a sentence: replacing its hidden first token must change no other state. Where
+        tokens compete for room, one that is hidden takes it all the same, if not in so short a
+        sentence."""
+        if not self.heads or self._room is not None:
             return False
         first, second, *others = self.ordinary[:4]
         ids = torch.tensor([[first, *others], [second, *others]], device=self.model.device)
@@ -160,6 +166,18 @@ class Checkpoint(Subject):
             mask = self.tokens(ids, lengths).long()
             one, other = self.encoder(ids, attention_mask=mask).last_hidden_state[:, 1:]
         return _same(one, other, ROUNDING)
+
+    @property
+    def _room(self) -> int | None:
+        """The most tokens of a sentence that do not compete for room; None if it never has more."""
+        parts = [vars(module) for module in self.encoder.modules()]
+        room = [
+            part[name]
+            for part in parts
+            for name in ROOM & part.keys()
+            if "moe_eval_capacity_token_fraction" not in part  # NLLB-MoE's take all: see `_missing`
+        ]
+        return min((most for most in room if most < (self.max_length or inf)), default=None)
 
     @property
     def causal(self) -> bool:
@@ -375,6 +393,8 @@ class Checkpoint(Subject):
         return tuple(norms) if len(norms) == self.layers else None
 
     def _why_no_heads(self) -> str:
+        if self.heads and self._room is not None:
+            return f": among more than {self._room} tokens a hidden one takes another's place"
         if self.heads:
             return ": its layers mix tokens by more than attention"
         if not self._attending:

@@ -108,6 +108,7 @@ def test_is_read_as_transformers_reads_it(family, padding, saved, tmp_path):
             for found, expected in zip(attentions, alone[sentence].attentions, strict=True):
                 near(found[row, :, :length, :length], expected[0])
     check_causal(subject, usual)
+    check_hidden(subject)
     # Hardly anything is seen at first, or nothing yet, and that is something.
     assert subjects.untrained(folder, 1).causal == subject.causal
     rows = pd.DataFrame({"text": [0, 0, 1, 2], "position": [1, 4, 0, 2]})
@@ -127,6 +128,17 @@ def check_causal(subject, usual):
     """By what another token at the end does to the first state."""
     ends = [every_family.read(usual, [[5, 6, 7, end]]).last_hidden_state[0, 0] for end in (8, 9)]
     assert subject.causal == ((ends[0] - ends[1]).norm() <= 1e-5 * ends[0].norm())
+
+
+def check_hidden(subject):
+    """Whatever stands at a hidden place changes no other, if tokens can be hidden at all."""
+    if not subject.hides:
+        return
+    ids = torch.tensor([[other, *range(5, 5 + 3 * every_family.SELECTED)] for other in range(3, 9)])
+    hidden = torch.arange(ids.shape[1]).expand(ids.shape) == 0
+    one, *others = subject.hidden_states(ids, hidden=hidden)[-1][:, 1:]
+    for other in others:
+        near(other, one)
 
 
 @pytest.mark.parametrize("family", EVERY)

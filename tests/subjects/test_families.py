@@ -334,6 +334,29 @@ def test_what_attention_cannot_hide_is_not_said_to_be_hidden(tmp_path, family):
         subject.hidden_states(ids, hidden=ids == 5)
 
 
+@pytest.mark.parametrize(
+    ("family", "room", "hides"),
+    [
+        ("doge", {"keep_window_size": 5}, False),
+        ("doge", {"keep_window_size": every_family.POSITIONS - 1}, False),
+        ("doge", {"keep_window_size": every_family.POSITIONS}, True),  # it reads no more tokens
+        ("deepseek_v32", {"index_topk": 5, "num_key_value_heads": HEADS}, False),
+        ("switch_transformers", {"expert_capacity": 5}, False),
+        ("switch_transformers", {"expert_capacity": 1000}, False),  # it reads any number
+        ("switch_transformers", {"num_sparse_encoder_layers": 3}, True),  # more than it has: none
+        ("nllb-moe", {"expert_capacity": 5}, True),  # for which there is room for all
+    ],
+)
+def test_where_tokens_compete_for_room_none_is_said_to_be_hidden(tmp_path, family, room, hides):
+    """A hidden one takes a place among the keys that are selected, or with an expert."""
+    subject = made(family, tmp_path, **room)
+    assert subject.heads and subject.hides == hides
+    if not hides:
+        [most, *_] = room.values()
+        with pytest.raises(UserError, match=f"be changed: among more than {most} tokens a hidden"):
+            subject.hidden_states(torch.tensor([[5, 6]]), hidden=torch.tensor([[True, False]]))
+
+
 def test_gates_of_another_shape(subject, ids):
     with pytest.raises(UserError, match=r"gates of shape \(2, 3\); allowed: \(2, 2\)"):
         subject.hidden_states(ids, torch.ones(2, 3))
