@@ -42,11 +42,12 @@ def candidates(metrics: pd.DataFrame) -> pd.DataFrame:
 def axis(axes: Axes, steps: pd.Series) -> None:
     """Updates on a logarithmic axis, where the initial model, at 0, has its own place."""
     shown = np.unique(steps)
-    axes.set_xscale("symlog", base=2, linthresh=shown[shown > 0][0], linscale=1)
+    first = min(shown[shown > 0], default=1)
+    axes.set_xscale("symlog", base=2, linthresh=first, linscale=1)
     scale = axes.xaxis.get_transform()
     places = scale.transform(shown)
     column = axes.get_shared_x_axes().get_siblings(axes)
-    margin = max(each.margins()[0] for each in column) * np.ptp(places)
+    margin = max(each.margins()[0] for each in column) * (np.ptp(places) or 1)
     axes.set_xlim(*scale.inverted().transform([places[0] - margin, places[-1] + margin]))
     ticks = _apart(places, np.ptp(places) / TICKS)
     axes.set_xticks(shown[ticks], [f"{step:,}" for step in shown[ticks]])
@@ -63,7 +64,7 @@ def _apart(places: np.ndarray, distance: float) -> list[int]:
     """Indices of the last of the sorted places and, going down, of each that is at least `distance`
     from the one before."""
     kept = [len(places) - 1]
-    for i in reversed(range(len(places))):
+    for i in reversed(range(len(places) - 1)):
         if places[kept[-1]] - places[i] >= distance:
             kept.append(i)
     return kept

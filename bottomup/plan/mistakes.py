@@ -243,15 +243,14 @@ def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[s
             "a module for it; give this objective another name"
         )
     of = section(section(config, "objectives"), donor := own["objective"])
-    module = module_of(donor, of)
 
     def shape(of: dict) -> dict:
         whole = section(config, "model") | section(of, "model")
         return {key: whole.get(key) for key in ("layers", "heads", "d_model")}
 
-    if donor not in _trained(config) or objective_model(module).variant:
-        compared = [n for n in _trained(config) if n != name]
-        yield f'{path}.objective: found "{donor}"; {nearest(donor, compared)}, no variant'
+    if donor not in (compared := _compared(config)):
+        others = [n for n in compared if n != name]
+        yield f'{path}.objective: found "{donor}"; {nearest(donor, others)}, no variant'
     elif section(of, "heads_from"):
         yield f'{path}.objective: found "{donor}", which has heads of others; allowed: one without'
     elif not (TRUNKS.get(trunk_of(of)) and TRUNKS.get(trunk_of(options))):
@@ -449,7 +448,7 @@ def _contradictions(config: dict) -> Iterator[str]:
             f"allowed: rising numbers, at most {n_seeds}, the number of seeds"
         )
 
-    yield from _step_choices(config, trained)
+    yield from _step_choices(config)
     yield from _pictures(config)
     yield from _asked_in_vain(config)
 
@@ -528,6 +527,16 @@ def _trained(config: dict) -> list[str]:
     ]
 
 
+def _compared(config: dict) -> list[str]:
+    """Those that are compared: no variants, which have figures of their own."""
+    chosen = section(config, "objectives")
+    return [
+        name
+        for name in _trained(config)
+        if not objective_model(module_of(name, section(chosen, name))).variant
+    ]
+
+
 def _pictures(config: dict) -> Iterator[str]:
     """Values of `measures.projection` that no text can have."""
     projection = section(section(config, "measures"), "projection")
@@ -596,14 +605,15 @@ def _budget(config: dict, options: dict) -> tuple[float, float]:
     return number(training, "training.max_tokens"), number(training, "training.batch_tokens")
 
 
-def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
-    steps = section(config, "training_steps")
+def _step_choices(config: dict) -> Iterator[str]:
+    """Check the steps. Variants have none, since most tables lack their end."""
+    steps, compared = section(config, "training_steps"), _compared(config)
     for name in steps:
         path = f"training_steps.{name}"
-        if name not in trained:
+        if name not in compared:
             yield (
-                f"{path}: unknown key; "
-                f"allowed: objectives of this study that train ({', '.join(trained)})"
+                f"{path}: unknown key; allowed: objectives of this study that train, no variants "
+                f"({', '.join(compared)})"
             )
         elif config.get("equal") == "tokens":
             tokens, batch = _budget(config, section(section(config, "objectives"), name))

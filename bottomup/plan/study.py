@@ -138,8 +138,8 @@ class Study(Section):
         "objectives for which to train two more models, each on one half of the text"
     )
     training_steps: dict[str, Annotated[list[Step], AfterValidator(unique)]] = key(
-        "by objective, a list of steps, in updates, at which to look also at its runs; 0 is the "
-        "initial model; null removes one",
+        "by objective that is no variant, a list of steps, in updates, at which to look also at "
+        "its runs; 0 is the initial model; null removes one",
         "updates",
     )
     annotation: Annotation

@@ -65,6 +65,17 @@ def test_verbs_are_those_of_the_model_with_any_number_of_attractors(tables):
     assert levels == ["nothing seen\n= 0.15", "5-grams\n= 0.51"]
 
 
+def test_initial_models_alone_are_at_step_0_of_an_axis(tables):
+    """Of runs whose end has no value."""
+    first = tables["agreement"].assign(objective="lm_step0")
+    figure, points = figure_of.draw({"agreement": first, "lm-1": tables["lm-1"]})
+    assert [*points["x"]] == [0]
+    [axes] = figure.axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0"]
+    low, high = axes.get_xlim()
+    assert low < 0 < high
+
+
 def test_without_parts_of_speech_it_draws_the_other_panels(tables):
     relations = tables["probes"].assign(task="relation")
     _, points = figure_of.draw(tables | {"probes": relations})

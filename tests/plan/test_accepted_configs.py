@@ -93,6 +93,7 @@ def studies(draw):
         if givers and plain and draw(st.booleans()):
             taken = {"objective": draw(st.sampled_from(givers)), "seed": seeds[0]}
             of["heads_from"] = taken | {"choose": "others", "frozen": draw(st.booleans())}
+    compared = [n for n in trained if not KNOWN[objectives[n].get("objective", n)].variant]
     given_heads = {name for name, of in objectives.items() if "heads_from" in of}
     no_scratch = given_heads | {name for name, of in objectives.items() if "parts" in of}
     needed = {"head_functions"} if given_heads else set()
@@ -125,7 +126,7 @@ def studies(draw):
         "training_halves": draw(some(native, max_size=1)) if native else [],
         "training_steps": {
             name: draw(st.lists(st.integers(0, 40), unique=True, max_size=2))
-            for name in (draw(some(trained, max_size=1)) if trained else [])
+            for name in (draw(some(compared, max_size=1)) if compared else [])
         },
         "measures": {
             "pwcca": {"variants": draw(some(["definition", "svcca-2019"], min_size=1))},

@@ -355,7 +355,11 @@ training_halves = ["untrained_causal"]
 training_steps = {"lmm": [1]}
   training_steps.lmm: unknown key; allowed: objectives of
 training_steps = {"untrained": [1]}
-  training_steps.untrained: unknown key; allowed: objectives of this study that train (lm, mlm, mt)
+  training_steps.untrained: unknown key; allowed: objectives of this study that train, no variants (lm, mlm, mt)
+objectives.mlm_causal = {}; training_steps = {"mlm_causal": [8]}
+  training_steps.mlm_causal: unknown key; allowed: objectives of this study that train, no variants (lm, mlm, mt)
+objectives.a = {"objective": "mt_noise"}; training_steps = {"a": [0]}
+  training_steps.a: unknown key; allowed: objectives of this study that train, no variants (lm, mlm, mt)
 training_steps = [16]
   training_steps: found [16]; allowed: section
 training_steps = {"lm": 16}
@@ -1194,6 +1198,10 @@ def test_a_run_may_start_with_heads_of_another():
         (given("lm_given"), 'objective: found "lm_given", which has heads of others'),
         (given("lmm"), 'objective: found "lmm"; '),
         (given("untrained"), 'objective: found "untrained"; '),
+        (
+            given("lm_noise") | {"objectives": given("lm_noise")["objectives"] | {"lm_noise": {}}},
+            'objective: found "lm_noise"; allowed: lm, mlm, mt, no variant',
+        ),
         (given(seed=9), "seed: found 9; allowed: a seed of lm (1, 2, 3)"),
         (given(choose="best"), 'choose: found "best"; allowed: one of functional, others'),
         (given(frozn=1), "frozn: unknown key; allowed: choose, frozen, objective, seed; did you"),
@@ -1616,19 +1624,19 @@ def test_steps_are_told_from_names_that_look_alike(name, step):
 
 
 def with_steps(**steps):
-    noise = {"objectives__mt_noise": {"n_seeds": 1}}
-    return Slices(load(changed(training_steps=steps, seeds=[1, 2], **noise)))
+    one = {"objectives__lm_adam": {"objective": "lm", "n_seeds": 1}}
+    return Slices(load(changed(training_steps=steps, seeds=[1, 2], **one)))
 
 
 def test_a_run_at_a_step_is_compared_with_itself_at_its_end():
-    plain, found = with_steps().subjects, with_steps(lm=[0, 8], mt_noise=[4]).subjects
+    plain, found = with_steps().subjects, with_steps(lm=[0, 8], lm_adam=[4]).subjects
     assert set(found.pairs_of_runs()) - set(plain.pairs_of_runs()) == {
         *(f"lm_step{step}-{seed}.lm-{seed}" for step in (0, 8) for seed in (1, 2)),
-        "mt_noise_step4-1.mt_noise-1",  # of which there is one seed
+        "lm_adam_step4-1.lm_adam-1",  # of which there is one seed
     }
     assert set(found.readings()) - set(plain.readings()) == {
         *(f"lm_step{step}-{seed}.plain" for step in (0, 8) for seed in (1, 2)),
-        "mt_noise_step4-1.plain",
+        "lm_adam_step4-1.plain",
     }
     assert found.looked_at == plain.looked_at, "what the papers' figures show"
 
