@@ -35,7 +35,14 @@ def unique(values: list) -> list:
     return values
 
 
-def rising(pairs: list[tuple]) -> list[tuple]:
+def rising(numbers: list[int]) -> list[int]:
+    """`numbers`, if each is larger than the one before."""
+    if any(a >= b for a, b in pairwise(numbers)):
+        raise ValueError("allowed: rising numbers")
+    return numbers
+
+
+def both_rising(pairs: list[tuple]) -> list[tuple]:
     """`pairs`, if both members rise from one pair to the next."""
     if any(a >= b for this, after in pairwise(pairs) for a, b in zip(this, after, strict=True)):
         raise ValueError("allowed: pairs whose members both rise from one pair to the next")
@@ -205,7 +212,7 @@ class Training(Section):
         exclude=True,
     )
     max_tokens: int = key("training ends after this many source tokens", "tokens", ge=1, le=10**13)
-    short_first: Annotated[list[Phase], AfterValidator(rising)] = key(
+    short_first: Annotated[list[Phase], AfterValidator(both_rising)] = key(
         "pairs of a length and a share of max_tokens: until that share is read, only sentences of "
         "at most so many tokens on either side, for tlm on both together; after the last, all",
         "tokens; share",

@@ -33,6 +33,7 @@ from bottomup.core.settings import (
     Trunk,
     Views,
     key,
+    rising,
     unique,
 )
 from bottomup.corpus.batches import Text
@@ -118,12 +119,13 @@ class Study(Section):
         "options by objective; the name is that of a module of bottomup/objectives, or any name "
         "for other options of the module in the key objective; null removes one"
     )
-    seeds: Annotated[list[SeedOfRun], AfterValidator(unique)] = key(
-        "one run for each seed and objective; models from elsewhere have seed 0",
+    seeds: Annotated[list[SeedOfRun], AfterValidator(rising)] = key(
+        "one run for each seed and objective; they rise, so the first is the lowest; models from "
+        "elsewhere have seed 0",
         min_length=1,
         max_length=100,
     )
-    looks: list[Annotated[int, Field(ge=1, le=100)]] = key(
+    looks: Annotated[list[Annotated[int, Field(ge=1, le=100)]], AfterValidator(rising)] = key(
         "how many seeds each look has, rising; an objective has those of the first unless n_seeds "
         "says otherwise, and snakemake plan_next_look asks for more where a claim is undecided; "
         "empty for one look of all seeds",

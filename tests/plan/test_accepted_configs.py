@@ -79,7 +79,7 @@ def studies(draw):
         objectives[name] = draw(made_of_others())
     assume(objectives)
     trained = [name for name in objectives if objectives[name].get("objective", name)[:2] != "un"]
-    seeds = draw(st.lists(st.integers(1, 2**32 - 1), min_size=1, max_size=5, unique=True))
+    seeds = sorted(draw(st.lists(st.integers(1, 2**32 - 1), min_size=1, max_size=5, unique=True)))
     for name in draw(some(sorted(objectives), max_size=2)):
         objectives[name]["n_seeds"] = 1
     for name in draw(some(trained, max_size=2)) if trained else []:

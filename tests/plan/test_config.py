@@ -271,7 +271,9 @@ views.dtype = "f2"
 seeds = []
   seeds: found []; allowed: list (whole number, >= 1, <= 4294967295)
 seeds = [1, 1]
-  seeds: found [1, 1]; allowed: each value once
+  seeds: found [1, 1]; allowed: rising numbers
+seeds = [1, 3, 2]
+  seeds: found [1, 3, 2]; allowed: rising numbers
 measures.projection.words = ["is"]
   measures.projection.words: found ["is"]; allowed: list (text), at least 2
 corpus.languages = ["de", "en"]
@@ -339,11 +341,11 @@ measures.mutual_information.n_tokens = 4001
 corpus.cleaning.max_words = 3
   corpus.cleaning.max_words: found 3; allowed: >=
 looks = [3, 2]
-  looks: found [3, 2]; allowed: rising numbers, at most 3, the number of
+  looks: found [3, 2]; allowed: rising numbers
 looks = [2, 2]
-  looks: found [2, 2]; allowed: rising numbers, at most
+  looks: found [2, 2]; allowed: rising numbers
 looks = [2, 9]
-  looks: found [2, 9]; allowed: rising numbers, at most
+  looks: found 9; allowed: at most 3, the number of seeds
 training_halves = ["lmm"]
   training_halves: found "lmm"; allowed: objectives of this
 training_halves = ["untrained"]
@@ -1306,10 +1308,10 @@ def test_an_objective_has_its_own_training():
 
 def test_an_objective_may_run_under_the_first_seeds_only():
     without = {"objectives__lm": None, "pruning__penalties__lm": None}
-    study = load(changed(seeds=[7, 3, 5], objectives__mlm={"n_seeds": 2}, **without))
+    study = load(changed(seeds=[3, 5, 7], objectives__mlm={"n_seeds": 2}, **without))
     assert Subjects(study).runs(["lm", "mlm", "untrained"]) == [
-        *("mlm-7", "mlm-3"),
-        *("untrained-7", "untrained-3", "untrained-5"),
+        *("mlm-3", "mlm-5"),
+        *("untrained-3", "untrained-5", "untrained-7"),
     ]
 
 
@@ -1715,7 +1717,7 @@ def test_a_later_look_trains_no_more_halves():
     assert pairs == {f"lm_half1-{seed}.lm_half2-{seed}" for seed in (1, 2)}
 
 
-@pytest.mark.parametrize("seeds", [[2, 1], [1, 2], [2, 5]])
+@pytest.mark.parametrize("seeds", [[1, 2], [2, 5]])
 def test_pairs_of_the_first_seed(seeds):
     pairs = Slices(load(changed(seeds=seeds))).subjects.first_pairs()
     of_seeds = {tuple(int(run.split("-")[1]) for run in pair.split(".")) for pair in pairs}

@@ -37,7 +37,7 @@ SWEEP = st.dictionaries(st.sampled_from(["all", "encoder", "encoder+cross"]), PE
 def studies(draw):
     """Studies that the config accepts."""
     config = copy.deepcopy(DEFAULT)
-    config["seeds"] = draw(st.lists(SEED, min_size=1, max_size=3, unique=True))
+    config["seeds"] = sorted(draw(st.lists(SEED, min_size=1, max_size=3, unique=True)))
     others = draw(st.lists(NAME, max_size=3, unique=True))
     module = draw(st.sampled_from(["lm", "mlm", "mt"]))
     config["objectives"] |= {name: {"objective": module} for name in others}
