@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -65,16 +66,19 @@ def judge(
     """
     sure: dict[str, Sure] = {}
     at: dict[str, int] = {}
-    for look, known in enumerate(looks.taken(tables), start=1):
-        findings, missing = find_all(claims, known, initial)
-        prior_of = priors(findings)
-        decided = {name: finding.decided(prior_of[name]) for name, finding in findings.items()}
+    findings, missing = find_all(claims, tables, initial)
+    present = objectives(tables)
+    about = {name: rests_on(finding, tables, present) for name, finding in findings.items()}
+    taken = looks.earlier(tables, seeds_of(tables, {*chain(*about.values())}))
+    earlier = [find_all(claims, known, initial)[0] for known in taken]
+    for look, found in enumerate([*earlier, findings], start=1):
+        prior_of = priors(found)
+        decided = {name: finding.decided(prior_of[name]) for name, finding in found.items()}
         for name, now in _corrected(claims, decided, len(looks.planned)).items():
             before = sure.get(name, Sure())
             sure[name] = before.then(now)
             if sure[name].word == UNDECIDED or sure[name].word != before.word:
                 at[name] = look
-    present = objectives(tables)
     rows = []
     for claim in claims:
         row = {"claim": claim.name} | {name: getattr(claim, name) for name in OF_CLAIM}
@@ -83,8 +87,7 @@ def judge(
             name = claim.name
             finding, decisions, prior = findings[name], decided[name], prior_of[name]
             curve = curves[curves["claim"] == claim.name]
-            about = rests_on(finding, tables, present)
-            models = [*dict.fromkeys(names.whole(name) for name in about)]
+            models = [*dict.fromkeys(names.whole(model) for model in about[name])]
             why = [f"{name}: {not_ready[name]}" for name in models if name in not_ready]
             row |= _numbers(finding, decisions) | _marks(finding, decisions, sure[name])
             row |= agreeing(curve, decisions.p.alone)
@@ -96,8 +99,8 @@ def judge(
                 level = surest(sum(other.claim.paper == claim.paper for other in findings.values()))
                 text_of = tables[claim.measure].text
                 level /= len(looks.planned)
-                own = seeds_of({claim.measure: tables[claim.measure]}, about)
-                of_first = len(own) == 1 < len(seeds_of(tables, about))
+                own = seeds_of({claim.measure: tables[claim.measure]}, about[name])
+                of_first = len(own) == 1 < len(seeds_of(tables, about[name]))
                 of_first &= claim.measure not in OF_PRUNED  # a look may prune more runs
                 needed = until(finding, decisions, prior, level, text_of, of_first)
                 row |= {"undecided_until": needed}

@@ -5,12 +5,12 @@ is judged at an equal share of the level (Bonferroni), and what is decided stand
 holds however the looks depend on each other, and for whatever reason a study goes on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from bottomup.claims.tables import Tables, of_seeds, seeds
+from bottomup.claims.tables import Tables, of_seeds
 from bottomup.claims.words import IN_VAIN, NOT_MEASURED, UNDECIDED
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Section
@@ -25,10 +25,10 @@ class Looks(Section):
     seeds: list[int]
     planned: list[int]
 
-    def taken(self, tables: Tables) -> list[Tables]:
-        """The tables of each look so far; the last has all runs, whatever their number."""
-        before = self.reached({*seeds(tables)})[:-1]
-        return [*(of_seeds(tables, {*self.seeds[:n]}) for n in before), tables]
+    def earlier(self, tables: Tables, present: set[int]) -> list[Tables]:
+        """The tables of each look before the last that a study with the seeds `present` has taken;
+        those of the last have all runs, whatever their number."""
+        return [of_seeds(tables, {*self.seeds[:n]}) for n in self.reached(present)[:-1]]
 
     def reached(self, present: set[int]) -> list[int]:
         """The number of seeds of each look that a study with the seeds `present` has taken."""
@@ -64,6 +64,8 @@ def next_look(
     as in `find_all`; initial models get the seeds of those that start from them. pruned: how many
     runs of an objective are pruned.
 
+    An objective on which no claim rests may have more seeds, and no look was taken by that.
+
     Raises UserError if no claim is judged.
     """
     if (claims["verdict"] == NOT_MEASURED).all():
@@ -72,15 +74,21 @@ def next_look(
             "rest on: keys only and leave_out; docs/verdicts.csv has the claims with their tables"
         )
     asked = claims[(claims["verdict"] == UNDECIDED) & ~claims["undecided_until"].isin(IN_VAIN)]
-    left = [n for n in planned if n > max(now.values())]
+    taken = max((now[name] for name in _objectives(claims, now)), default=planned[-1])
+    left = [n for n in planned if n > taken]
     if asked.empty or not left:
         return None
     n = left[0]
-    trained = {name for names in asked["rests_on"] for name in names.split() if name in now}
+    trained = _objectives(asked, now)
     wanted = trained | {initial[name] for name in trained if name in initial}
-    more = {name: n for name in now if name in wanted}
+    more = {name: n for name, has in now.items() if name in wanted and has < n}
     of_pruned = asked["measure"].isin(OF_PRUNED).any() and pruned < n
     if not more and not of_pruned:
         return None
     number = [*planned].index(n) + 1
     return Next(number, more, n if of_pruned else None, [*asked["claim"]])
+
+
+def _objectives(claims: pd.DataFrame, known: Collection[str]) -> set[str]:
+    """The objectives, of those that are known, on which claims rest."""
+    return {name for names in claims["rests_on"] for name in names.split() if name in known}

@@ -437,6 +437,12 @@ def test_what_is_decided_at_a_look_stands():
     assert row["value"] == pytest.approx(-8.7 / 5) and row["uncorrected"] == "undecided"
 
 
+def test_a_look_is_taken_by_seeds_of_what_claims_rest_on():
+    found = of_seeds(mt=[1.0, 3.0, 5.0], untrained=[0.0] * 3, mt_b=[0.0] * 5)
+    rows = made_up.judged({"change": found}, [claim(of("mt"))], looks=LOOKS)
+    assert [*rows["look"]] == [1] and [*rows["rests_on"]] == ["mt"]
+
+
 def test_what_is_smaller_may_be_found_to_be_there_at_a_later_look():
     """Else a row would say that the side is open, beside an interval on one side."""
     row = judged_by_looks(0.55, 0.3, 0.2)

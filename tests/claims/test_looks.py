@@ -83,6 +83,17 @@ def test_a_later_look_brings_each_to_its_number():
     assert asked.look == 3 and asked.seeds == {"lm": 8, "mt": 8}
 
 
+def test_what_no_claim_rests_on_may_have_more_seeds():
+    """An initial model keeps those that it has more."""
+    found = claims(("a", "undecided", "lm mlm", "change"))
+    now = NOW | {"mlm_15": 8, "untrained": 8}
+    asked = next_look(found, PLANNED, now, INITIAL, pruned=3)
+    five = dict.fromkeys(["lm", "mlm", "untrained_causal"], 5)
+    assert (asked.look, asked.seeds) == (2, five)
+    resting = claims(("a", "undecided", "lm mlm", "change"), ("b", "absent", "mlm_15", "change"))
+    assert next_look(resting, PLANNED, now, INITIAL, pruned=3) is None
+
+
 def test_claims_on_pruned_models_need_pruned_runs():
     found = claims(("a", "undecided", "mt", "pruning"))
     assert next_look(found, PLANNED, NOW, INITIAL, pruned=2).pruned == 5
