@@ -10,6 +10,8 @@ from math import isnan, nan
 import numpy as np
 import pandas as pd
 
+from bottomup.training.metrics import early
+
 # Below these a model hardly does what it was trained for: few translations give the gist, few
 # predictions are right.
 FLOORS = {"bleu": 10.0, "accuracy": 0.1, "masked_accuracy": 0.1}
@@ -59,10 +61,10 @@ def late_fall(curve: pd.DataFrame) -> float:
     Of a schedule, dev loss is that of its last phase, so only tokens of this phase count: those
     after the last evaluation that is `early`.
     """
-    early = curve.get("early", pd.Series(False, curve.index))
-    late = curve.loc[~early, ["tokens", "dev_loss_nats"]].dropna()
+    before = early(curve)
+    late = curve.loc[~before, ["tokens", "dev_loss_nats"]].dropna()
     if late.empty:
         return nan
     tokens, loss = late.to_numpy(float).T
-    begin = curve["tokens"].where(early, 0).max()
+    begin = curve["tokens"].where(before, 0).max()
     return float(np.interp((begin + tokens[-1]) / 2, tokens, loss, left=nan) - loss[-1])

@@ -10,6 +10,7 @@ from matplotlib.ticker import NullLocator
 from bottomup.core.errors import UserError
 from bottomup.core.names import objective_and_step
 from bottomup.figures.points import Tables, table
+from bottomup.training.metrics import candidates
 
 TICKS = 6  # about as many at most: numbers of five digits stand side by side
 
@@ -30,13 +31,6 @@ def end(tables: Tables, objective: str) -> int:
     metrics = [candidates(table(tables, run, ["step", "dev_loss_nats"])) for run in runs]
     best = [rows.loc[rows["dev_loss_nats"].idxmin(), "step"] for rows in metrics]
     return round(sum(best) / len(best))
-
-
-def candidates(metrics: pd.DataFrame) -> pd.DataFrame:
-    """The evaluations whose weights a run may end with: of a schedule those of its last phase, or
-    the last one."""
-    early = metrics.get("early", pd.Series(False, metrics.index))
-    return metrics.tail(1) if early.all() else metrics[~early]
 
 
 def axis(axes: Axes, steps: pd.Series) -> None:

@@ -47,6 +47,7 @@ def rows(seen: "Seen", settings: Judging) -> Iterator[dict]:
     from bottomup.heads import tasks
     from bottomup.heads.predictor import closed, require_prunable
     from bottomup.measures import jackknife
+    from bottomup.training.metrics import candidates
 
     run, pruned = settings.run, settings.pruned
     predictor = tasks.opened(run, seen.subject, seen.folder)
@@ -59,9 +60,12 @@ def rows(seen: "Seen", settings: Judging) -> Iterator[dict]:
     gates, metrics, all_gates = seen.file("gates"), seen.file("metrics"), predictor.gates
     gone = [kind for kind, _, _ in closed(read_table(gates))] if gates else []
     heads = {kind: sum(map(len, all_gates.get(kind, []))) - gone.count(kind) for kind in KINDS}
-    dev_losses = [*read_table(metrics)["dev_loss_nats"]] if metrics else [math.nan]
-    # The run itself has the weights of its lowest dev loss, and all others those of the last step.
-    dev_loss = min(dev_losses) if pruned.method == "none" else dev_losses[-1]
+    dev_loss = math.nan
+    if metrics:
+        evaluations = read_table(metrics)
+        # The run itself has the weights of its lowest dev loss, all others those of the last step.
+        kept = candidates(evaluations) if pruned.method == "none" else evaluations.tail(1)
+        dev_loss = float(kept["dev_loss_nats"].min())
     penalty = math.nan if pruned.penalty is None else pruned.penalty
     yield {
         # The paper's penalty is on the sum over all heads (equation 9).

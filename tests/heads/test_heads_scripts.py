@@ -490,7 +490,10 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     beam = BEAM | {"sentences": 5, "language": "en"}
     scoring = {"seed": 1, "translation": beam, "choose": None}
     rows, metrics = {}, tmp_path / "metrics.jsonl"
-    metrics.write_text("".join(f'{{"dev_loss_nats": {loss}}}\n' for loss in (3.0, 1.0, 2.0)))
+    # The first is before the last phase of a schedule.
+    losses = [(0.5, "true"), (3.0, "false"), (1.0, "false"), (2.0, "false")]
+    lines = [f'{{"dev_loss_nats": {loss}, "early": {early}}}\n' for loss, early in losses]
+    metrics.write_text("".join(lines))
     models = [("gates", 30.0, folder), ("scratch", 30.0, folder), ("none", None, trained)]
     held_out = {
         "text": tokens_of(corpus_files, "test"),
@@ -523,7 +526,8 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert whole["parameters"] - gated["parameters"] == 4 * (24 * 17 + 8 * 16)
     assert gated["megabytes"] < whole["megabytes"]
     assert gated["penalty_of_sum"] == 15.0 and pd.isna(whole["penalty_of_sum"])
-    # Runs keep the weights of the lowest dev loss, models with fewer heads those of the last step.
+    # Runs keep the weights of the lowest dev loss of their last phase, models with fewer heads
+    # those of the last step.
     assert {method: row["dev_loss_nats"] for method, row in rows.items()} == {
         "gates": 2.0,
         "scratch": 2.0,

@@ -426,6 +426,7 @@ CODE = {
     "bottomup/objectives/lm.py": from_training("lm"),
     "bottomup/objectives/mlm.py": [*from_training("mlm"), *AS_TRAINED],
     "bottomup/training/loop.py": FROM_TRAINING,
+    "bottomup/training/metrics.py": [*PRUNED_QUALITY, *VERDICTS],
     "bottomup/measures/quality.py": [*QUALITY, *PRUNED_QUALITY],
     "bottomup/heads/relevance.py": FROM_IMPORTANCE,
     "bottomup/heads/functions.py": [*FUNCTIONS, *PRUNED_FUNCTIONS, *ATTENTION_TREES],
