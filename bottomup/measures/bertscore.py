@@ -163,7 +163,7 @@ def translated(text: TokenFile, translations: Sequence[str], seed: int) -> Pairs
     """Each sentence and the one that shares most of its tokens; each pair once.
 
     If several share as many, one is drawn. The scores are the chrF of their translations (Popovic
-    2015), 0 to 100, mean of both directions.
+    2015), case ignored, 0 to 100, mean of both directions.
     """
     shares = overlaps(text, text)
     np.fill_diagonal(shares, -1)

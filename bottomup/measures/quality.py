@@ -88,17 +88,19 @@ def quality(
     order = generator(seed, "translated").permutation(len(pairs))
     some = np.sort(order[: options.sentences])
     references = [unmarked(text) for text in pairs["target"].iloc[some]]
+    tokenizer = load_tokenizer(tokenizer_file)
     hypotheses = translations(
         model,
         text.select(some),
-        load_tokenizer(tokenizer_file),
+        tokenizer,
         options.language,
         options.beam_size,
         options.length_penalty,
         BATCH_TOKENS,  # it affects results: a batch's longest sentence limits translations
     )
+    lowercase = tokenizer.normalizer.normalize_str("A") == "a"
     return scores | translation_quality(
-        hypotheses, references, blocks[some], count, options.language
+        hypotheses, references, blocks[some], count, options.language, lowercase
     )
 
 
@@ -207,22 +209,27 @@ def translations(
 
 
 def translation_quality(
-    hypotheses: list[str], references: list[str], blocks: np.ndarray, count: int, language: str
+    hypotheses: list[str],
+    references: list[str],
+    blocks: np.ndarray,
+    count: int,
+    language: str,
+    lowercase: bool,
 ) -> Scores:
     """BLEU and chrF (0 to 100) with their signatures.
 
-    references: the target side before tokenization. Case is ignored, since the models read and
-    write lower case. BLEU counts the words of sacreBLEU's tokenizer for the language: zh for
-    Chinese script, ja-mecab and ko-mecab; char for other languages without spaces, where 13a would
-    take a clause for a word; else 13a. blocks: the block of each sentence, below `count`.
+    references: the target side before tokenization. lowercase: whether case is ignored, as of
+    models that write lower case. BLEU counts the words of sacreBLEU's tokenizer for the language:
+    zh for Chinese script, ja-mecab and ko-mecab; char for other languages without spaces, where 13a
+    would take a clause for a word; else 13a. blocks: the block of each sentence, below `count`.
     """
     code = "zh" if script(language) in ("Hans", "Hant") else base(language)
     of_sacrebleu = sacrebleu.BLEU._TOKENIZER_MAP
     tokenizer = of_sacrebleu.get(code, "13a" if spaced(language) else "char")
     scores = {}
     for name, metric in {
-        "bleu": sacrebleu.BLEU(lowercase=True, tokenize=tokenizer),
-        "chrf": sacrebleu.CHRF(lowercase=True),
+        "bleu": sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenizer),
+        "chrf": sacrebleu.CHRF(lowercase=lowercase),
     }.items():
         # What corpus_score adds up over sentences; chrF has no public method for it.
         of_sentence = np.array(metric._extract_corpus_statistics(hypotheses, [references]))

@@ -52,7 +52,7 @@ def test_a_perfect_translation_has_100(language):
     found = translated(tokenizer_of(texts, language), texts, language)
     references = [unmarked(text) for text in prepared(texts, language)]
     blocks = np.zeros(len(texts), dtype=int)
-    scores = translation_quality(found, references, blocks, 1, language)
+    scores = translation_quality(found, references, blocks, 1, language, lowercase=True)
     assert [scores[name].value for name in ("bleu", "chrf")] == pytest.approx([100, 100])
     expected = TOKENIZERS.get(base(language), "13a")
     assert f"|tok:{expected}" in scores["bleu"].signature

@@ -9,8 +9,9 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup import objectives, subjects
-from bottomup.core.settings import Scoring
+from bottomup.core.settings import Scoring, Translation
 from bottomup.corpus.batches import Text
+from bottomup.corpus.bpe import learn
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import quality
 from bottomup.measures.examples import BATCH_TOKENS
@@ -157,7 +158,8 @@ def test_bleu_of_the_references_is_100(monkeypatch, test_split):
     monkeypatch.setattr(quality, "translate", forced(text, text.target))
     model = initial("mt")
     hypotheses = translations(model, text, tokenizer, "en", 4, 0.6, 40)
-    scores = translation_quality(hypotheses, references, np.arange(len(references)) % 4, 4, "en")
+    blocks = np.arange(len(references)) % 4
+    scores = translation_quality(hypotheses, references, blocks, 4, "en", lowercase=True)
     assert scores["bleu"].value == pytest.approx(100)
     assert scores["chrf"].value == pytest.approx(100)
     assert "case:lc" in scores["bleu"].signature and "version:" in scores["bleu"].signature
@@ -170,7 +172,29 @@ def test_bleu_of_other_sentences_is_low(monkeypatch, test_split):
     monkeypatch.setattr(quality, "translate", forced(text, others))
     hypotheses = translations(initial("mt"), text, tokenizer, "en", 4, 0.6, 40)
     blocks = np.zeros(len(references), dtype=int)
-    assert translation_quality(hypotheses, references, blocks, 1, "en")["bleu"].value < 20
+    scores = translation_quality(hypotheses, references, blocks, 1, "en", lowercase=True)
+    assert scores["bleu"].value < 20
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_case_counts_where_sub_words_have_it(monkeypatch, tmp_path, lowercase):
+    """Of words that are right, but for the case of all letters."""
+    references = ["Press the Enter key now to save"] * 4
+    path = tmp_path / "tokenizer.json"
+    learn([references], 9, lowercase, "en", spaces=True).save(str(path))
+    pd.DataFrame({"source": references, "target": references}).to_parquet(
+        tmp_path / "pairs.parquet"
+    )
+    said = [text.swapcase() for text in references]
+    monkeypatch.setattr(quality, "translations", lambda *_: said)
+    beam = Translation(beam_size=1, length_penalty=0.6, sentences=4, language="en")
+    scoring = Scoring(seed=1, translation=beam, choose=None)
+    model, text, blocks = initial("mt"), random_text(4, translated=True), np.array([0, 1, 2, 3])
+    files = [tmp_path / "pairs.parquet", path]
+    scores = quality.quality(model, objectives.load("mt", {}), scoring, text, blocks, files)
+    for name in ("bleu", "chrf"):
+        assert scores[name].value == pytest.approx(100) if lowercase else scores[name].value < 30
+        assert f"case:{'lc' if lowercase else 'mixed'}" in scores[name].signature
 
 
 def test_bleu_and_chrf_are_those_of_sacrebleu_on_the_sentences_left():
@@ -178,7 +202,7 @@ def test_bleu_and_chrf_are_those_of_sacrebleu_on_the_sentences_left():
     references = ["The cat sat on the mat.", "A dog!", "It rains in the north today, a lot."] * 2
     hypotheses = ["the cat sat on a mat.", "A DOG!", "it rains today.", "a cat sat.", "a dog.", ""]
     blocks = np.array([0, 1, 1, 0, 3, 3])
-    scores = translation_quality(hypotheses, references, blocks, 4, "en")
+    scores = translation_quality(hypotheses, references, blocks, 4, "en", lowercase=True)
     for name, metric in (("bleu", sacrebleu.BLEU), ("chrf", sacrebleu.CHRF)):
         expected = []
         for left in [blocks >= 0, *(blocks != block for block in range(4))]:
