@@ -113,7 +113,7 @@ class Study(Section):
     training: Training
     equal: Literal["tokens", "predictions", "operations"] = key(
         "what objectives of one training.max_tokens have in common: source tokens that they read; "
-        "or predictions or operations, as many as LM's for max_tokens"
+        "or predictions or operations, as many as LM's of their own shape for max_tokens"
     )
     objectives: dict[str, dict[str, Any]] = key(
         "options by objective; the name is that of a module of bottomup/objectives, or any name "

@@ -3,7 +3,7 @@ names.
 
 A budget is the number of source tokens that LM reads, whatever `equal` is. Any other objective
 reads as many ("tokens"), or as many as give it the number of predictions ("predictions") or of
-operations ("operations") that LM has within its budget.
+operations ("operations") that LM of its own shape has within its budget.
 """
 
 from collections.abc import Callable, Sequence
