@@ -33,6 +33,11 @@ NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
 VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
 VALUES |= {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 ERRORS = {"mi_nats": "clustering_error_nats"}
+# The columns that tell rows with such errors apart.
+ROW = [
+    *("objective", "seed", "layer", "reading", "positions", "label"),
+    *("n_tokens", "estimator", "n_clusters"),
+]
 LEARNING = "learning_curves"  # of runs, from their metrics.jsonl
 SEEDS = ("seed", "seed_a", "seed_b")
 OBJECTIVES = ("objective", "objective_a", "objective_b")
@@ -209,9 +214,18 @@ def _draws(frame: pd.DataFrame, column: str, without: str, rng: np.random.Genera
     n_blocks = blocks.shape[1]
     # With one block the spread is unknown.
     text = values + jackknife.deviations(values[:, 0], blocks) @ mixtures(n_blocks, rng)
-    noise = rng.standard_normal((len(frame), N_DRAWS))
-    error = frame[ERRORS[column]].fillna(0).to_numpy()[:, None] if column in ERRORS else 0.0
-    return np.hstack([values, text, values + error * noise])
+    noise = np.repeat(values, N_DRAWS, axis=1)
+    if column in ERRORS:
+        noise += frame[ERRORS[column]].fillna(0).to_numpy()[:, None] * _own(frame)
+    return np.hstack([values, text, noise])
+
+
+def _own(frame: pd.DataFrame) -> np.ndarray:
+    """Standard normal draws of each row, `[n, N_DRAWS]`, which are the same wherever it stands and
+    whatever stands beside it."""
+    names = frame[[name for name in ROW if name in frame]].itertuples(index=False)
+    draws = [generator(1, "own noise", *map(str, name)).standard_normal(N_DRAWS) for name in names]
+    return np.reshape(draws, (len(frame), N_DRAWS))
 
 
 def mixtures(n_blocks: int, rng: np.random.Generator) -> np.ndarray:

@@ -62,7 +62,7 @@ def test_documents_of_two_splits_are_not_paired(rng):
 
 
 def test_noise_is_not_shared_between_rows(rng):
-    frame = of_runs([1.0] * 40, 0.5, rng).rename(columns={"distance": "mi_nats"})
+    frame = of_runs([1.0] * 40, 0.5, rng, layer=range(40)).rename(columns={"distance": "mi_nats"})
     frame["clustering_error_nats"] = [0.2] * 39 + [np.nan]
     draws = table("mutual_information", frame).values("mi_nats")
     noise = draws[:-1, NOISE]
@@ -74,6 +74,18 @@ def test_noise_is_not_shared_between_rows(rng):
     assert noise.mean(0).std() == pytest.approx(0.2 / 39**0.5, rel=0.2)
     # What has no such error, as a classifier, has none.
     assert (draws[-1, NOISE] == 1).all()
+
+
+def test_draws_of_a_row_are_its_own_wherever_it_stands(rng):
+    """Whatever the order of objectives, and with a checkpoint before them."""
+    frame = of_runs(range(6), 0.5, rng, objective=["lm", "mt"] * 3, layer=[0, 0, 1, 1, 2, 2])
+    frame = frame.rename(columns={"distance": "mi_nats"}).assign(clustering_error_nats=0.2)
+    others = frame.head(2).assign(objective="bert")
+    first, again = (
+        table("mutual_information", rows).where(objective="mt", layer=2).values("mi_nats")
+        for rows in (frame, pd.concat([others, frame[::-1]]))
+    )
+    assert (first == again).all() and first[0, NOISE].std() > 0.1
 
 
 def test_of_one_block_no_spread_is_known(rng):
