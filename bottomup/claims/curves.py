@@ -268,15 +268,17 @@ def _one_part(curve: Sized) -> int:
     return max(1, len(curve) // PARTS.get())
 
 
-def rounded(draws: np.ndarray, step: float, tables: Tables) -> np.ndarray:
+def rounded(draws: np.ndarray, step: float, tables: Tables, what: str) -> np.ndarray:
     """A statistic that is only known up to a `step`, with draws of noise of that size.
 
     It rests on a count, where one more changes it by a step, or on evaluations that are a step
-    apart. Such values of several runs may be equal by chance, and would then seem exact.
+    apart. Such values of several runs may be equal by chance, and would then seem exact. what: of
+    what it is, by whose order of draws it is told from others of the same value.
     """
     rng = generator(1, "rounding", *map(str, seeds(tables)))
     noise = np.zeros_like(draws)
     noise[NOISE] = rng.uniform(-step / 2, step / 2, N_DRAWS)
+    noise[NOISE] = generator(1, "rounding", what).permutation(noise[NOISE])
     return draws + noise
 
 

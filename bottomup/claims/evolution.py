@@ -802,7 +802,7 @@ def mlm_learns_slower(tables: Tables) -> Parts:
     loss = first - MOST_OF_THE_FALL * (first - lowest)
     (of_lm, step_lm), (of_mlm, step_mlm) = doublings_to(loss, lm), doublings_to(loss, mlm)
     slower = np.full(1 + 2 * N_DRAWS, of_mlm - of_lm)
-    slower = rounded(slower, max(step_lm, step_mlm), tables)
+    slower = rounded(slower, max(step_lm, step_mlm), tables, "tokens")
     return [slower - 1, 2 - slower]
 
 

@@ -218,7 +218,7 @@ def first_layer_is_the_exception(tables: Tables) -> Parts:
     if not above:
         raise NotEnoughError("a model of two layers or more")
     one_head_more = 1 / (relevance.shape[1] - 1)
-    return [rounded(mean(above) - first, one_head_more, tables)]
+    return [rounded(mean(above) - first, one_head_more, tables, "exception")]
 
 
 def less_confident(relevance: np.ndarray, confidence: np.ndarray) -> np.ndarray:
@@ -657,7 +657,8 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
 def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
     shares = [with_any(model).to_numpy().mean(axis=0) for model in (whole, *models)]
-    return [rounded(mean(shares[1:]) - shares[0], one_head(models), tables)]
+    what = f"specialized {objective}"
+    return [rounded(mean(shares[1:]) - shares[0], one_head(models), tables, what)]
 
 
 @pruned_functions_claim(
@@ -683,7 +684,7 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     chance = 1 - hypergeom(n_heads, of_whole.to_numpy(), _count(model)).pmf(0)
     kept = (had & still).sum(axis=0) - (had * chance).sum(axis=0)
     n_functions = np.maximum(had.sum(axis=0), 1)  # a draw without any function gives 0
-    return [rounded(kept / n_functions, 1 / n_functions[0], tables)]
+    return [rounded(kept / n_functions, 1 / n_functions[0], tables, f"functions {objective}")]
 
 
 @pruned_functions_claim(
@@ -708,7 +709,7 @@ def heads_take_over_second_function(tables: Tables) -> Parts:
     before, after = with_two(whole), [with_two(model) for model in models]
     gained = [left - before.reindex(left.index, fill_value=0) for left in after]
     gains = mean([of_model.to_numpy().mean(axis=0) for of_model in gained])
-    return [rounded(gains, one_head(models), tables)]
+    return [rounded(gains, one_head(models), tables, "second functions")]
 
 
 def with_two(table: Table) -> pd.DataFrame:
@@ -734,11 +735,13 @@ def _count(table: Table) -> int:
     return len(table.rows[["layer", "head"]].drop_duplicates())
 
 
-def counted(of_models: np.ndarray | pd.Series, one_head: float, tables: Tables) -> np.ndarray:
+def counted(
+    of_models: np.ndarray | pd.Series, one_head: float, tables: Tables, what: str
+) -> np.ndarray:
     """The mean over models of a difference of shares of heads, which other text would not change.
-    One head more changes it by `one_head` in one model."""
+    One head more changes it by `one_head` in one model. what: as in `rounded`."""
     draws = np.full(1 + 2 * N_DRAWS, np.mean(of_models))
-    return rounded(draws, one_head / len(of_models), tables)
+    return rounded(draws, one_head / len(of_models), tables, what)
 
 
 def left_by_kind(tables: Tables) -> pd.DataFrame:
@@ -759,6 +762,7 @@ def longer(tables: Tables, kind: str, others: Sequence[str]) -> Parts:
             left[kind] - left[other],
             1 / min(whole[f"heads_{kind}"], whole[f"heads_{other}"]),
             tables,
+            f"{kind} {other}",
         )
         for other in others
     ]
@@ -770,7 +774,7 @@ def lower_longer(tables: Tables, kind: str) -> np.ndarray:
     layers = layers_left(tables, "mt", kind).T
     gates = rows(tables, "gates", objective="mt", attention="all", method="gates", kind=kind).rows
     one_head = 1 / (gates["head"].nunique() * len(bottom(layers)))
-    return counted(mean(bottom(layers)) - mean(top(layers)), one_head, tables)
+    return counted(mean(bottom(layers)) - mean(top(layers)), one_head, tables, kind)
 
 
 @pruning_claim(
@@ -784,7 +788,7 @@ def lower_longer(tables: Tables, kind: str) -> np.ndarray:
     within=BETWEEN_SHARES,
 )
 def encoder_heads_go_first(tables: Tables) -> Parts:
-    return [-part for part in longer(tables, "encoder", ("decoder", "cross"))]
+    return [*longer(tables, "decoder", ["encoder"]), *longer(tables, "cross", ["encoder"])]
 
 
 @pruning_claim(

@@ -12,7 +12,7 @@ from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
 from bottomup.claims.inference import Prior, power
 from bottomup.claims.looks import OF_PRUNED, Looks
-from bottomup.claims.tables import TEXT, Tables, objectives, seeds_of
+from bottomup.claims.tables import Tables, objectives, seeds_of
 from bottomup.claims.until import IN_OTHER_WORDS, until
 from bottomup.claims.verdicts import Sure, corrected, surest
 from bottomup.claims.words import (
@@ -127,21 +127,22 @@ def _counted_once(rows: pd.DataFrame, findings: Mapping[str, Finding]) -> pd.Dat
     """The rows with a column `same_number_as`: claims of a paper that rest on one number are one
     finding, so each of them names the first.
 
-    Other text would move the statistics of such claims alike. Their intervals may differ: they are
-    about other parts as well, or published in another size, by which runs are known to vary.
-    Numbers that text does not move are never one, since counts may be equal by chance.
+    Other text and other noise would move the statistics of such claims alike. Their intervals may
+    differ: they are about other parts as well, or published in another size, by which runs are
+    known to vary. Numbers that nothing moves are never one, since they may be equal by chance.
     """
     rows["same_number_as"] = ""
-    moved = rows["claim"].map({name: _moved_by_text(of) for name, of in findings.items()})
+    moved = rows["claim"].map({name: _moved(of) for name, of in findings.items()})
     for _, same in rows.groupby(["paper", moved], sort=False):
         rows.loc[same.index[1:], "same_number_as"] = same["claim"].iloc[0]
     return rows
 
 
-def _moved_by_text(finding: Finding) -> bytes | None:
-    """How other text would move the part of a claim that is its statistic; None if it would not."""
+def _moved(finding: Finding) -> bytes | None:
+    """How other text and other noise would move the part of a claim that is its statistic; None if
+    they would not."""
     whole = finding.replicates.whole
-    own = whole[whole[:, 0] == finding.claim.extreme(whole[:, 0])][0, : TEXT.stop]
+    own = whole[whole[:, 0] == finding.claim.extreme(whole[:, 0])][0]
     return own.tobytes() if np.ptp(own) > 0 else None
 
 

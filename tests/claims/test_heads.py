@@ -153,6 +153,19 @@ def test_one_head_in_a_layer_is_beside_no_other(as_published):
     assert rare["accuracy"].max() > 0.5
 
 
+def test_heads_that_two_claims_count_are_one_finding(as_published):
+    """Cross-attention less the encoder, where the one goes first and the other last."""
+    pruning = as_published["pruning"].copy()
+    some = (pruning["attention"] == "all") & (pruning["penalty"] > 0)
+    seeds = pruning.loc[some, "seed"]
+    pruning.loc[some, "heads_encoder"] = 40 + seeds
+    pruning.loc[some, ["heads_decoder", "heads_cross"]] = 25, 10
+    names = ["encoder_heads_go_first", "cross_attention_heads_go_last"]
+    claims = judged({"pruning": pruning}, names)
+    assert [*claims["value"]] == pytest.approx([-32 / 48, -32 / 48])
+    assert [*claims["same_number_as"]] == ["", names[0]]
+
+
 def test_of_one_layer_none_is_the_bottom_or_the_top(as_published):
     gates = as_published["gates"]
     claims = judged({"gates": gates[gates["layer"] == 1]}, [*COUNTED_BY_LAYERS])

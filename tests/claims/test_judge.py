@@ -8,6 +8,7 @@ import pytest
 
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.catalog import CLAIMS
+from bottomup.claims.curves import rounded
 from bottomup.claims.judge import COLUMNS
 from bottomup.claims.looks import Looks
 from bottomup.claims.verdicts import PValues, Sure, corrected
@@ -269,6 +270,19 @@ def test_numbers_that_are_equal_by_chance_count_each():
     rows = made_up.judged({"change": of_seeds(0.0, mt=values, lm=values)}, claims)
     assert rows["ci_low"].notna().all() and rows["ci_low"].nunique() == 1
     assert rows["same_number_as"].tolist() == ["", ""]
+
+
+def test_counts_that_are_equal_by_chance_count_each():
+    """Unless they are counts of one thing."""
+
+    def count(what):
+        values = of("mt")
+        return lambda tables: [rounded(part, 0.1, tables, what) for part in values(tables)]
+
+    claims = [claim(count(what), of_training=False) for what in ("heads", "layers", "heads")]
+    rows = made_up.judged({"change": of_seeds(0.0, mt=[3.0, 3.1, 3.2])}, named(claims, "abc"))
+    assert rows["ci_low"].notna().all() and rows["ci_low"].round(9).nunique() == 1
+    assert rows["same_number_as"].tolist() == ["", "", "a"]
 
 
 def test_a_verdict_that_falls_to_the_others_says_so():
