@@ -39,6 +39,7 @@ from bottomup.measures.mutual_information import (
     shuffled,
     without_blocks,
 )
+from bottomup.views.draws import places, there
 
 REACH = 4  # tokens
 OFFSETS = range(-REACH, REACH + 1)
@@ -72,25 +73,27 @@ def draw(
     """At most `n` of the labeled tokens, drawn from those with `REACH` others of their sentence on
     either side, so that all places are about the same tokens.
 
-    occurrences: the occurrence table, in text order. labeled, labels: the rows of the tokens that
-    count, and these tokens.
+    occurrences: the occurrence table, in text order; also of those that are not seen, see
+    `views.draws`. labeled, labels: the rows of the tokens that count, and these tokens. Of those
+    that are drawn, the ones stay for which all places are seen.
 
     Raises UserError if there are no such tokens.
     """
-    inside = np.flatnonzero(_inside(occurrences)[labeled])
-    if not len(inside):
-        raise UserError(
-            f"none of {len(labeled)} tokens has {REACH} others of its sentence on either side; "
-            f"context needs some: raise occurrences.n, or leave out the table context"
-        )
+    inside, seen = np.flatnonzero(_inside(occurrences)[labeled]), there(occurrences)
     order = seeds.generator(seed, "context").permutation(len(inside))
     kept = np.sort(inside[order[:n]])
     rows = labeled[kept]
     read = np.stack([*(rows - offset for offset in OFFSETS), elsewhere(occurrences, rows, seed)])
-    own = occurrences["input_id"].to_numpy()
-    changed = np.stack([_changed(some, own, seed) for some in read])
-    blocks = occurrences["block"].to_numpy()
-    return Sample(labels[kept], blocks[rows], read, changed, blocks[changed])
+    whole = seen[read].all(axis=0)
+    if not whole.any():
+        raise UserError(
+            f"none of {len(labeled)} tokens has {REACH} others of its sentence on either side; "
+            f"context needs some: raise occurrences.n, or leave out the table context"
+        )
+    own, blocks = (occurrences[name].to_numpy() for name in ("input_id", "block"))
+    changed = np.stack([_changed(some, own, whole, seen, seed) for some in read])[:, whole]
+    in_view = places(seen, read[:, whole]), places(seen, changed)
+    return Sample(labels[kept[whole]], blocks[rows[whole]], *in_view, blocks[changed])
 
 
 def _inside(occurrences: pd.DataFrame) -> np.ndarray:
@@ -113,29 +116,33 @@ def elsewhere(occurrences: pd.DataFrame, rows: np.ndarray, seed: int) -> np.ndar
     return starts[of] + (rows - starts[of] + steps) % sizes[of]
 
 
-def _changed(rows: np.ndarray, tokens: np.ndarray, seed: int) -> np.ndarray:
+def _changed(
+    rows: np.ndarray, tokens: np.ndarray, whole: np.ndarray, seen: np.ndarray, seed: int
+) -> np.ndarray:
     """For each of the rows that are read at a place, another row of the same token: `[n]`.
 
-    tokens: those of all occurrences. The other row is one that is also read at this place, so the
-    same positions in sentences are read as before. Only if a token is read once, any other
-    occurrence of it is taken.
+    tokens: those of all occurrences; seen: which of these are seen. whole: which rows stay, `[n]`.
+    The other row is one that is also read at this place, so the same positions in sentences are
+    read as before. Only if a token is read once, any other occurrence of it is taken.
     """
-    others = rows[within_token(tokens[rows], seed)]
-    return np.where(others == rows, within_token(tokens, seed)[rows], others)
+    others = rows[within_token(tokens[rows], whole, seed)]
+    return np.where(others == rows, within_token(tokens, seen, seed)[rows], others)
 
 
-def within_token(tokens: np.ndarray, seed: int) -> np.ndarray:
+def within_token(tokens: np.ndarray, seen: np.ndarray, seed: int) -> np.ndarray:
     """For each row another one of the same token, drawn at random, each row once: `[n]`.
 
-    tokens: `[n]`. A token that occurs once stays where it is.
+    tokens: `[n]`. seen: which rows are seen, bool `[n]`. A token that is seen once stays where it
+    is, as does a row that is not seen.
     """
     _, numbers = np.unique(tokens, return_inverse=True)
     order = seeds.generator(seed, "within token").permutation(len(tokens))
+    order = order[seen[order]]
     order = order[np.argsort(numbers[order], kind="stable")]
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
     following = np.roll(order, -1)
     following[np.append(starts[1:], len(order)) - 1] = order[starts]
-    others = np.empty_like(order)
+    others = np.arange(len(tokens))
     others[order] = following
     return others
 

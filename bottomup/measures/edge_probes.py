@@ -31,8 +31,9 @@ from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.groups import TAGS
 from bottomup.measures.jackknife import ANY, WITHOUT, Range
-from bottomup.measures.probes import accuracies, expected_layer
+from bottomup.measures.probes import accuracies, control_labels, expected_layer
 from bottomup.measures.structural_probe import PUNCTUATION
+from bottomup.views.draws import places, there
 from bottomup.views.values import require_finite
 
 CONSTITUENTS = ("parent", "grandparent", "great_grandparent")
@@ -46,8 +47,8 @@ CATEGORIES = {tag: name for name, tags in TAGS.items() for tag in tags}
 
 @dataclass(frozen=True)
 class Task:
-    """rows: those of the word, or of the two words, in a view, `[n, 1]` or `[n, 2]`. labels:
-    `[n]`."""
+    """rows: those of the word, or of the two words, in the table of words, `[n, 1]` or `[n, 2]`.
+    labels: `[n]`."""
 
     name: str
     rows: np.ndarray
@@ -57,7 +58,7 @@ class Task:
 def words_of(
     annotation: pd.DataFrame, train: np.ndarray, test: np.ndarray, blocks: np.ndarray
 ) -> pd.DataFrame:
-    """The words of sentences, in the order of a view: those to train on, then those to test on.
+    """The words of sentences: those to train on, then those to test on, in the order of a view.
 
     annotation: columns sentence, text, tag, relation and head, in order of the text. train, test:
     numbers of sentences. blocks: of each sentence of the text.
@@ -148,8 +149,9 @@ def edge_probes(
 ) -> Iterator[dict]:
     """Rows of `edge_probes.csv`, see docs/tables.md.
 
-    views: `[layers, n_words, d]`, layer 0 first. words: as from `words_of`, with blocks below
-    `count`. device: the first GPU by default.
+    words: as from `words_of`, with blocks below `count`; also of sentences that are not seen, see
+    `views.draws`. views: of the words that are, `[layers, n_words, d]`, layer 0 first. device:
+    the first GPU by default.
 
     expected_layer is sum_l l d_l / sum_l d_l, where d_l is how much the accuracy of layer l is
     above that of all layers below, or 0; 1 to the top layer.
@@ -168,23 +170,25 @@ def _of_task(
     device: torch.device | str | None,
 ) -> Iterator[tuple[int, dict]]:
     """For one task, each row with its layer."""
-    first = task.rows[:, 0]
-    blocks, part = words["block"].to_numpy()[first], words["part"].to_numpy()[first]
+    seen = there(words)
+    of_seen = seen[task.rows[:, 0]]
+    rows, labels = task.rows[of_seen], task.labels[of_seen]
+    blocks, part = (words[name].to_numpy()[rows[:, 0]] for name in ("block", "part"))
     parts = [np.flatnonzero(part == number) for number in range(3)]
-    n, n_labels = min(len(parts[0]), len(parts[-1])), len(np.unique(task.labels))
+    n, n_labels = min(len(parts[0]), len(parts[-1])), len(np.unique(labels))
     empty = {"baseline": np.nan, "by_tags": np.nan, "n_labels": n_labels}
     if n < NEEDED or not len(parts[1]) or n_labels < 2:
         for layer, metric in product(range(len(views)), METRICS):
             yield layer, {"metric": metric, **jackknife.given(np.nan), **empty, "n": n}
         return
     types = joint(words["text"].str.lower(), task.rows)
-    by_tags = of_most_frequent(task.labels, joint(words["tag"], task.rows), parts)
-    scores = []
+    control = control_labels(task.labels, types, seed)[of_seen]
+    by_tags = of_most_frequent(labels, joint(words["tag"], rows), parts)
+    in_view, scores = places(seen, rows), []
     for layer, view in enumerate(views):
         require_finite(view, "a probe")
-        seen = view[task.rows].reshape(len(task.rows), -1)
-        rows = accuracies(seen, task.labels, types, parts, blocks, count, seed, device)
-        for row in rows:
+        examples = view[in_view].reshape(len(rows), -1)
+        for row in accuracies(examples, labels, control, parts, blocks, count, device):
             is_accuracy = row["metric"] == "accuracy"
             yield layer, {**row, "by_tags": by_tags if is_accuracy else np.nan}
             if is_accuracy:

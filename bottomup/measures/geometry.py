@@ -35,6 +35,7 @@ from scipy.special import entr
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
+from bottomup.views.draws import among
 from bottomup.views.values import checked, mean_and_deviation
 
 # The share of ratios that TwoNN fits; the largest tenth is left out, as by Facco et al.
@@ -62,19 +63,25 @@ def geometry(
     blocks: np.ndarray,
     points: int,
     seed: int,
+    seen: np.ndarray | None = None,
 ) -> Iterator[dict]:
     """Rows of `geometry.csv`, see docs/tables.md.
 
     views: `[n_occurrences, d_model]` for each layer, layer 0 first. sentences, blocks: those of
     each occurrence, `[n_occurrences]`; the occurrences of a sentence stand side by side, in their
     order. points: occurrences drawn for the dimension, all where there are fewer. seed: of their
-    draw and of the nulls, which are the same at all layers.
+    draw and of the nulls, which are the same at all layers. seen: of all occurrences that a study
+    draws from, which these are, see `views.draws`; all by default.
 
     Memory holds two copies of a view in float64, and two arrays of `points` squared.
     """
-    count, n = jackknife.n_blocks(blocks), len(sentences)
-    dealt = generator(seed, "geometry", "dealt").permutation(n)
-    drawn = np.sort(generator(seed, "geometry", "points").permutation(n)[:points])
+    count = jackknife.n_blocks(blocks)
+    seen = np.full(len(sentences), True) if seen is None else seen
+    dealt, order = (
+        among(seen, generator(seed, "geometry", name).permutation(len(seen)))
+        for name in ("dealt", "points")
+    )
+    drawn = np.sort(order[:points])
 
     def measured(texts: np.ndarray, cloud: np.ndarray) -> dict[str, tuple[np.ndarray, int]]:
         return {

@@ -32,6 +32,7 @@ from scipy.sparse import csr_array
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
+from bottomup.views.draws import among
 from bottomup.views.values import checked, deviations, require_finite
 
 # Occurrences drawn at random, as in the paper.
@@ -203,18 +204,21 @@ def isotropy(
     blocks: np.ndarray,
     n: int = DRAWN,
     seed: int = 1,
+    seen: np.ndarray | None = None,
 ) -> Iterator[dict]:
     """Rows of `isotropy.csv`, see docs/tables.md.
 
     views: `[n_occurrences, d_model]` for each layer, layer 0 first. words, sentences, blocks: those
     of each occurrence, `[n_occurrences]`; a sentence is in one block. n, seed: occurrences drawn
-    for the adjustment, the same at all layers.
+    for the adjustment, the same at all layers. seen: of all occurrences that a study draws from,
+    which these are, see `views.draws`; all by default.
 
     Values without a block keep the mean and scale of the view, and the rest of the same draw.
     maximum_explainable_variance has none: each would need the components of all words again.
     Memory holds one layer in float64, and no copy of it.
     """
     of_rows = {"words": words, "sentences": sentences, "blocks": blocks}
+    drawn = _drawn(len(blocks), n, seed, seen)
     for layer, view in enumerate(views):
         view = checked(view, "isotropy", **of_rows)
         for version, rows in versions(view):
@@ -223,7 +227,7 @@ def isotropy(
             else:
                 scales = np.full(len(rows), np.nan)
                 log.warning(f"layer {layer}, {version}: {zero('a representation')}")
-            for row in _measures(rows, scales, words, sentences, blocks, n, seed):
+            for row in _measures(rows, scales, words, sentences, blocks, drawn):
                 yield {"layer": layer, "version": version, **row}
         del rows  # before the next layer is read
 
@@ -255,11 +259,10 @@ def _measures(
     words: np.ndarray,
     sentences: np.ndarray,
     blocks: np.ndarray,
-    n: int,
-    seed: int,
+    drawn: np.ndarray,
 ) -> Iterator[dict]:
-    """The rows of `isotropy` for one version of a view; scales: see `_scales`."""
-    count, drawn = jackknife.n_blocks(blocks), _drawn(len(rows), n, seed)
+    """The rows of `isotropy` for one version of a view; scales, drawn: see `_scales`, `_drawn`."""
+    count = jackknife.n_blocks(blocks)
     kept = [drawn, *(drawn[blocks[drawn] != block] for block in range(count))]
     baseline = np.array([_between(rows[some] * scales[some, None], words[some]) for some in kept])
     yield _row("anisotropy", False, baseline)
@@ -399,11 +402,14 @@ def zero(what: str) -> UserError:
     )
 
 
-def _drawn(n_rows: int, n: int, seed: int) -> np.ndarray:
-    """Row numbers of occurrences drawn at random, in the order of the text."""
+def _drawn(n_rows: int, n: int, seed: int, seen: np.ndarray | None = None) -> np.ndarray:
+    """Row numbers of occurrences drawn at random, in the order of the text; seen: see
+    `isotropy`."""
     if n < 1:
         raise UserError(f"n: found {n}; allowed: at least 1; usual: {DRAWN}")
-    return np.sort(generator(seed, "isotropy").choice(n_rows, min(n, n_rows), replace=False))
+    seen = np.full(n_rows, True) if seen is None else seen
+    drawn = generator(seed, "isotropy").choice(len(seen), min(n, len(seen)), replace=False)
+    return np.sort(among(seen, drawn))
 
 
 def _defined(value: float, wanted: str) -> float:

@@ -7,9 +7,10 @@ same left token, right token, CCG category, and left or right part of the catego
 
 The values depend on the set that neighbors come from: the more occurrences, the nearer the nearest.
 So the set is drawn once for all layers and runs, with the same number of each token, and `chance`
-says what neighbors drawn from it at random would give. For the same reason, when a block of
-documents is left out, the rest of each token weighs as much as all of it did. Otherwise a token
-that is mostly in one block would have fewer neighbors of its kind without it than in any text.
+says what neighbors drawn from it at random would give. (If a run does not see an occurrence, the
+next one of the draw takes its place.) For the same reason, when a block of documents is left out,
+the rest of each token weighs as much as all of it did. Otherwise a token that is mostly in one
+block would have fewer neighbors of its kind without it than in any text.
 """
 
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from bottomup.corpus.specials import N_SPECIAL
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import NOT_NEGATIVE, UNIT
 from bottomup.measures.null import PERMUTED, Permutations, Permuted
+from bottomup.views.draws import places, there
 from bottomup.views.values import checked, shaped
 
 METRICS = ("cosine", "euclidean")
@@ -57,9 +59,9 @@ AMBIGUOUS = 0.5
 class Sample:
     """Groups of occurrences; neighbors come from the same group.
 
-    rows: `[n_groups, n]`, in random order, so that chance decides between equally near neighbors.
-    values: by property, the value of each occurrence that is compared `[n_groups, n]`. tokens: the
-    token of each occurrence `[n_groups, n]`.
+    rows: of a view, `[n_groups, n]`, in random order, so that chance decides between equally near
+    neighbors. values: by property, the value of each occurrence that is compared `[n_groups, n]`.
+    tokens: the token of each occurrence `[n_groups, n]`.
     """
 
     rows: np.ndarray
@@ -74,14 +76,15 @@ class Sample:
 def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
     """One group of `n_each` occurrences of each of the `n_tokens` most frequent tokens.
 
-    occurrences: columns input_id and rank. Tokens with fewer than `n_each` occurrences are skipped;
-    if fewer than `n_tokens` are left, all of them are taken. Raises UserError for fewer than two.
+    occurrences: columns input_id and rank; also of those that are not seen, see `views.draws`.
+    Tokens with fewer than `n_each` that are seen are skipped; if fewer than `n_tokens` are left,
+    all of them are taken. Raises UserError for fewer than two.
     """
     kept = np.ones(len(occurrences), dtype=bool)
     drawn = _draw(occurrences, kept, "tokens", n_tokens, n_each, "occurrences", seed)
     rows = generator(seed, "neighbors", "order").permutation(drawn.ravel())[None]
     tokens = occurrences["input_id"].to_numpy()[rows]
-    return Sample(rows, {"token": tokens}, tokens)
+    return Sample(places(there(occurrences), rows), {"token": tokens}, tokens)
 
 
 def within_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
@@ -125,7 +128,8 @@ def _within(
         whole = occurrences[column]
         numbers = whole.to_numpy(np.int64) if name == "position" else pd.factorize(whole)[0]
         values[name] = numbers[rows]
-    return Sample(rows, values, occurrences["input_id"].to_numpy()[rows])
+    tokens = occurrences["input_id"].to_numpy()[rows]
+    return Sample(places(there(occurrences), rows), values, tokens)
 
 
 def _draw(
@@ -137,13 +141,15 @@ def _draw(
     key: str,
     seed: int,
 ) -> np.ndarray:
-    """Rows `[<= n_tokens, n_each]` of the most frequent tokens of the training text, a line each.
+    """Rows `[<= n_tokens, n_each]` of the most frequent tokens of the training text, a line each:
+    those of the table, all seen.
 
     kept: the occurrences to draw from, `[n_occurrences]`; kind, key: words for errors.
     """
     ids = occurrences["input_id"].to_numpy()
     rows = np.flatnonzero(kept & (ids >= N_SPECIAL))
     rows = generator(seed, "neighbors", key).permutation(rows)
+    rows = rows[there(occurrences)[rows]]
     tokens, first, counts = np.unique(ids[rows], return_index=True, return_counts=True)
     ranks = occurrences["rank"].to_numpy()[rows[first]]
     enough = counts >= n_each

@@ -91,7 +91,7 @@ def probe(
     task: str,
     view: np.ndarray,
     labels: np.ndarray,
-    words: np.ndarray,
+    control: np.ndarray,
     sentences: np.ndarray,
     blocks: np.ndarray,
     count: int,
@@ -100,8 +100,8 @@ def probe(
 ) -> Iterator[dict]:
     """Rows of `probes.csv` for one task and view, see docs/tables.md.
 
-    view: `[n, d]`; labels, words, sentences, blocks: those of each occurrence `[n]`, blocks of
-    documents below `count`. The words determine the control task. device: the first GPU by default.
+    view: `[n, d]`; labels, control, sentences, blocks: those of each occurrence `[n]`, blocks of
+    documents below `count`; control as from `control_labels`. device: the first GPU by default.
 
     The code without a block is scaled to as many occurrences as with it.
 
@@ -110,9 +110,10 @@ def probe(
 
     Raises UserError for fewer than two labels or three sentences, and if lengths do not match.
     """
-    view = checked(view, "a probe", labels=labels, words=words, sentences=sentences, blocks=blocks)
+    of_rows = {"labels": labels, "control": control, "sentences": sentences, "blocks": blocks}
+    view = checked(view, "a probe", **of_rows)
     parts = split(sentences, seed)
-    for row in accuracies(view, labels, words, parts, blocks, count, seed, device):
+    for row in accuracies(view, labels, control, parts, blocks, count, device):
         yield {"task": task, **row}
     distinct, targets = np.unique(labels, return_inverse=True)
     code, uninformed = (
@@ -126,11 +127,10 @@ def probe(
 def accuracies(
     view: np.ndarray,
     labels: np.ndarray,
-    words: np.ndarray,
+    control: np.ndarray,
     parts: Sequence[np.ndarray],
     blocks: np.ndarray,
     count: int,
-    seed: int = 1,
     device: torch.device | str | None = None,
 ) -> Iterator[dict]:
     """Rows like those of `probe`, without `task`: accuracy, control_accuracy and selectivity.
@@ -139,14 +139,15 @@ def accuracies(
 
     Raises UserError for fewer than two labels.
     """
-    distinct, targets = np.unique(labels, return_inverse=True)
-    _require_labels(len(distinct))
-    tasks = targets, control_labels(targets, words, seed)
+    n_labels = len(np.unique(labels))
+    _require_labels(n_labels)
+    distinct, numbers = np.unique(np.concatenate([labels, control]), return_inverse=True)
+    tasks = numbers[: len(labels)], numbers[len(labels) :]
     informed, uninformed = (
         _accuracies(standardized([of], device), tasks, len(distinct), parts, blocks, count)
         for of in (view, _nothing(view))
     )
-    yield from _rows(informed, uninformed, blocks[parts[-1]], count, len(distinct))
+    yield from _rows(informed, uninformed, blocks[parts[-1]], count, n_labels)
 
 
 def _nothing(view: np.ndarray) -> np.ndarray:
@@ -325,7 +326,8 @@ def scalar_mix(
 def control_labels(labels: np.ndarray, words: np.ndarray, seed: int) -> np.ndarray:
     """Labels `[n]` of the control task: one for each word type, drawn by the labels' frequencies.
 
-    As in Hewitt and Liang 2019 for parts of speech. labels, words: `[n]`.
+    As in Hewitt and Liang 2019 for parts of speech. labels, words: `[n]`, of all that a study has,
+    so that all models have the same control, see `views.draws`.
     """
     types, index = np.unique(words, return_inverse=True)
     return generator(seed, "control task").choice(labels, len(types))[index]

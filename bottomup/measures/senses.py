@@ -27,6 +27,7 @@ from bottomup.measures.groups import TAGS
 from bottomup.measures.jackknife import AT_MOST_ONE
 from bottomup.measures.neighbors import nearest
 from bottomup.measures.null import PERMUTED, Permutations, Permuted
+from bottomup.views.draws import places, there
 
 OPEN = {tag: name for name in ("NN", "VB", "JJ", "RB") for tag in TAGS[name]}
 CLOSED = {"MD", "AUX"}  # a class of few verbs, whose translation tells the number of the subject
@@ -59,15 +60,17 @@ def words(
 ) -> list[Word]:
     """The words of open classes that have two senses or more.
 
-    occurrences: columns sentence, word, stands_for_word, tag, left_id, right_id, block.
-    translations: as `corpus.alignment.translations` has them.
+    occurrences: columns sentence, word, stands_for_word, tag, left_id, right_id, block; also of
+    those that are not seen, see `views.draws`. translations: as `corpus.alignment.translations` has
+    them.
 
     A sense counts if, without any one block, `k` or more of the word's occurrences have it, so that
     all `k` neighbors can. At most `most` occurrences of each sense are drawn.
     """
     word, sense = ["form", "class"], ["form", "class", "sense"]
-    table = aligned(occurrences, translations)
+    table, seen = aligned(occurrences, translations), there(occurrences)
     table = table.iloc[generator(seed, "senses").permutation(len(table))]
+    table = table[seen[table.index]]
     table = table[table.groupby(word)["block"].transform("size") >= 2 * k]
     forms = table.groupby(word)["translation"]
     table = table.assign(sense=forms.transform(lambda of_word: of_word.map(senses_of(of_word))))
@@ -78,7 +81,7 @@ def words(
     table = table[table.groupby(word)["sense"].transform("nunique") > 1]
     return [
         Word(
-            of_word.index.to_numpy(),
+            places(seen, of_word.index.to_numpy()),
             pd.factorize(of_word["sense"])[0],
             *(of_word[name].to_numpy() for name in ("block", "left_id", "right_id")),
         )

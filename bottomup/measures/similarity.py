@@ -44,6 +44,7 @@ from bottomup.measures.pwcca import (
     rows_needed,
     varies,
 )
+from bottomup.views.draws import among
 from bottomup.views.moments import Moments, merged
 from bottomup.views.values import (
     CONSTANT,
@@ -280,12 +281,14 @@ def similarity(
     rsa_rows: int = RSA_ROWS,
     seed: int = 1,
     permutations: Permutations | None = None,
+    seen: np.ndarray | None = None,
 ) -> Iterator[dict]:
     """Rows of `similarity_between_runs.csv`, see docs/tables.md; with `permutations` of the rows of
     y, what `null.calibrated` needs.
 
     x, y: two views `[n, d_x]` and `[n, d_y]`. blocks: the block of each occurrence, `[n]`.
-    variance: see `svcca_distance`. rsa_rows, seed: occurrences that `rsa` draws.
+    variance: see `svcca_distance`. rsa_rows, seed: occurrences that `rsa` draws. seen: of all
+    occurrences that a study draws from, which these are, see `views.draws`; all by default.
 
     One pass over the views, block by block: the moments without a block are those of all rows less
     its own. RSA without a block uses the rest of the same draw. What is not defined, with all
@@ -312,7 +315,8 @@ def similarity(
         permuted = _permuted(whole, variance, covariances, values).T
         rows = [row | _null(row, of) for row, of in zip(rows, permuted, strict=True)]
     yield from rows
-    yield _rsa_row(x, y, blocks, count, rsa_rows, seed, permutations)
+    drawn = _drawn(x, y, rsa_rows, seed, seen)
+    yield _rsa_row(x, y, blocks, count, drawn, permutations)
 
 
 def debiased_cka(
@@ -526,12 +530,10 @@ def _rsa_row(
     y: np.ndarray,
     blocks: np.ndarray,
     count: int,
-    n: int,
-    seed: int,
+    rows: np.ndarray,
     permutations: Permutations | None,
 ) -> dict:
-    """As `similarity`, for RSA: ranks are those among the remaining pairs."""
-    rows = _drawn(x, y, n, seed)
+    """As `similarity`, for RSA of the `rows`: ranks are those among the remaining pairs."""
     try:
         a, b = (_dissimilarities(view[rows]) for view in (x, y))
         value = _rank_correlation(a, b)
@@ -579,12 +581,17 @@ def _row(measure: str, value: float, n: int, needed: int, without: np.ndarray) -
     return {"measure": measure, **estimate, "n_occurrences": n, "n_needed": needed}
 
 
-def _drawn(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """Row numbers of the occurrences that RSA uses, in the order of the text."""
+def _drawn(
+    x: np.ndarray, y: np.ndarray, n: int, seed: int, seen: np.ndarray | None = None
+) -> np.ndarray:
+    """Row numbers of the occurrences that RSA uses, in the order of the text; seen: see
+    `similarity`."""
     require_same_rows(x, y)
     if n < 1:
         raise UserError(f"n: found {n}; allowed: at least 1; usual: {RSA_ROWS}")
-    return np.sort(generator(seed, "rsa").choice(len(x), min(n, len(x)), replace=False))
+    seen = np.full(len(x), True) if seen is None else seen
+    drawn = generator(seed, "rsa").choice(len(seen), min(n, len(seen)), replace=False)
+    return np.sort(among(seen, drawn))
 
 
 def _dissimilarities(rows: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from bottomup.corpus.blocks import N_BLOCKS
 from bottomup.measures import jackknife
 from bottomup.measures.neighbors import directions, nearest
 from bottomup.measures.senses import shared
+from bottomup.views.draws import there
 from bottomup.views.values import checked
 
 WORD = ["word", "class"]
@@ -42,13 +43,22 @@ def known(examples: pd.DataFrame, words: Set[str]) -> pd.DataFrame:
 def asked(examples: pd.DataFrame, seed: int) -> pd.DataFrame:
     """The examples of words with two senses or more, of two examples or more, and the `block` of
     each, to which words are dealt at random. The order is random, so that chance decides between
-    equally near ones."""
-    examples = examples[examples.groupby([*WORD, "sense"])["text"].transform("size") > 1]
-    examples = examples[examples.groupby(WORD)["sense"].transform("nunique") > 1]
+    equally near ones.
+
+    Both are drawn for all examples, those that are not seen among them, see `views.draws`.
+    """
+    examples = _ambiguous(examples)
     number, random = examples.groupby(WORD).ngroup().to_numpy(), generator(seed, "wordnet")
     order = random.permutation(number.max(initial=-1) + 1)
     examples = examples.assign(block=order[number] % N_BLOCKS)
-    return examples.iloc[random.permutation(len(examples))].reset_index(drop=True)
+    examples = examples.iloc[random.permutation(len(examples))]
+    return _ambiguous(examples[there(examples)]).reset_index(drop=True)
+
+
+def _ambiguous(examples: pd.DataFrame) -> pd.DataFrame:
+    """The examples of words with two senses or more, of two examples or more."""
+    examples = examples[examples.groupby([*WORD, "sense"])["text"].transform("size") > 1]
+    return examples[examples.groupby(WORD)["sense"].transform("nunique") > 1]
 
 
 def sense_separation(view: np.ndarray, senses: np.ndarray) -> tuple[float, float, float]:

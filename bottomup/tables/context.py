@@ -34,7 +34,7 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures import context, jackknife
     from bottomup.measures.labels import choose
 
-    occurrences, seed = seen.occurrences, settings.seed
+    occurrences, seed = seen.whole, settings.seed
     labeled = choose(occurrences, seen.frequencies, settings.n_tokens, "input", "all")
     sample = context.draw(occurrences, *labeled, settings.occurrences, seed)
     count = jackknife.n_blocks(seen.blocks)

@@ -36,12 +36,17 @@ class Settings(Sentences):
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    import numpy as np
+
     from bottomup.measures import edge_probes, jackknife
-    from bottomup.measures.structural_probe import read
+    from bottomup.measures.structural_probe import drawn, read
+    from bottomup.views.draws import SEEN
 
     columns = ["sentence", "word", "text", "tag", "relation", "head"]
     annotation = seen.annotation(columns)
     blocks, seed = seen.blocks, settings.seed
-    views, (train, test) = read(seen, annotation, blocks, settings.sentences, seed)
-    words = edge_probes.words_of(annotation, train, test, blocks)
+    views, parts = read(seen, annotation, blocks, settings.sentences, seed)
+    every = drawn(annotation, blocks, settings.sentences, seed)
+    words = edge_probes.words_of(annotation, *every, blocks)
+    words[SEEN] = words["sentence"].isin(np.concatenate(parts))
     return edge_probes.edge_probes(views, words, jackknife.n_blocks(blocks), seed)

@@ -33,4 +33,4 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.geometry import geometry
 
     sentences = seen.occurrences["sentence"].to_numpy()
-    return geometry(seen.views, sentences, seen.blocks, settings.points, settings.seed)
+    return geometry(seen.views, sentences, seen.blocks, **dict(settings), seen=seen.there)

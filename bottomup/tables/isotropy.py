@@ -31,4 +31,4 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.isotropy import isotropy
 
     words, sentences = (seen.occurrences[name].to_numpy() for name in ("input_id", "sentence"))
-    return isotropy(seen.views, words, sentences, seen.blocks, **dict(settings))
+    return isotropy(seen.views, words, sentences, seen.blocks, **dict(settings), seen=seen.there)

@@ -52,14 +52,12 @@ def _measured(seen: Seen, settings: Settings) -> Iterator[dict]:
 
     k, within = settings.k, (settings.within_tokens, settings.within_occurrences, settings.seed)
     drawn = [
-        neighbors.among_tokens(
-            seen.occurrences, settings.tokens, settings.occurrences, settings.seed
-        ),
-        neighbors.within_tokens(seen.occurrences, *within),
+        neighbors.among_tokens(seen.whole, settings.tokens, settings.occurrences, settings.seed),
+        neighbors.within_tokens(seen.whole, *within),
     ]
-    if "ccg" in seen.occurrences:
-        drawn.append(neighbors.within_ambiguous_tokens(seen.occurrences, *within))
-        source = seen.occurrences["ccg_source"].iloc[0]
+    if "ccg" in seen.whole:
+        drawn.append(neighbors.within_ambiguous_tokens(seen.whole, *within))
+        source = seen.whole["ccg_source"].iloc[0]
     samples = [(sample, neighbors.chance(sample)) for sample in drawn]
     permuted = permutations(seen.null)
     for layer, view in enumerate(seen.views):

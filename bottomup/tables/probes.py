@@ -42,27 +42,27 @@ class Settings(Section):
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures import jackknife
-    from bottomup.measures.probes import probe, scalar_mix
+    from bottomup.measures.probes import control_labels, probe, scalar_mix
+    from bottomup.views.draws import places
 
-    tasks = [task for task in settings.tasks if task in seen.occurrences]
-    kept = drawn(seen.occurrences, settings.occurrences, settings.seed)
-    occurrences = seen.occurrences.iloc[kept]
-    words, sentences, blocks = (
-        occurrences[name].to_numpy() for name in ("input_id", "sentence", "block")
-    )
-    count = jackknife.n_blocks(seen.blocks)
+    seed, whole = settings.seed, seen.whole
+    every = drawn(whole, settings.occurrences, seed)
+    kept = every[seen.there[every]]
+    sentences, blocks = (whole[name].to_numpy()[kept] for name in ("sentence", "block"))
+    in_view, count = places(seen.there, kept), jackknife.n_blocks(seen.blocks)
+    labels, controls = {}, {}
+    for task in settings.tasks:
+        if task in whole:
+            labels[task], of_every = (whole[task].to_numpy()[of] for of in (kept, every))
+            control = control_labels(of_every, whole["input_id"].to_numpy()[every], seed)
+            controls[task] = control[seen.there[every]]
     for layer, view in enumerate(seen.views):
-        for task in tasks:
-            labels = occurrences[task].to_numpy()
-            measured = probe(
-                task, view[kept], labels, words, sentences, blocks, count, settings.seed
-            )
-            for row in measured:
+        for task, of in labels.items():
+            asked = of, controls[task], sentences, blocks, count, seed
+            for row in probe(task, view[in_view], *asked):
                 yield {"layer": layer, **row}
-    for task in tasks:
-        labels = occurrences[task].to_numpy()
-        views = seen.views[:, kept]
-        yield from scalar_mix(task, views, labels, sentences, blocks, count, settings.seed)
+    for task, of in labels.items():
+        yield from scalar_mix(task, seen.views[:, in_view], of, sentences, blocks, count, seed)
 
 
 def drawn(occurrences: pd.DataFrame, n: int, seed: int) -> np.ndarray:

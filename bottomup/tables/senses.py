@@ -59,7 +59,7 @@ def _measured(seen: Seen, settings: Settings) -> Iterator[dict]:
 
     assert seen.translations is not None
     k, most, seed = settings.k, settings.occurrences, settings.seed
-    some = senses.words(seen.occurrences, seen.translations, k, most, seed)
+    some = senses.words(seen.whole, seen.translations, k, most, seed)
     count, permuted = jackknife.n_blocks(seen.blocks), permutations(seen.null)
     for layer, view in enumerate(seen.views):
         for row in senses.estimates(view, some, count, k, permuted):

@@ -38,6 +38,8 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     measured = (
         {"layer": layer, **row}
         for layer, x, y in seen.pairs_of_layers()
-        for row in similarity(x, y, seen.blocks, **dict(settings), permutations=permuted)
+        for row in similarity(
+            x, y, seen.blocks, **dict(settings), permutations=permuted, seen=seen.there
+        )
     )
     yield from calibrated(measured, FAMILY)

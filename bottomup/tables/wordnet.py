@@ -89,6 +89,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.measures.agreement import frequent_words
     from bottomup.subjects.batches import states
     from bottomup.subjects.words import encode
+    from bottomup.views.draws import SEEN
 
     assert settings.folder is not None  # or there is no such job
     table, subject = examples(settings.folder), seen.subject
@@ -98,9 +99,9 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         table = wordnet.known(table, frequent_words(train, tokenizer, settings.seen))
     places = [[place] for place in zip(table["start"], table["end"], strict=True)]
     read = encode(subject.tokenizer, table["text"].tolist(), places, subject.max_length)
-    table = table.assign(number=np.arange(len(table)))
     stands = read.standing(subject.backward)
-    some = wordnet.asked(table[stands != NO_WORD], settings.seed)
+    table = table.assign(number=np.arange(len(table)), **{SEEN: stands != NO_WORD})
+    some = wordnet.asked(table, settings.seed)
     text = read.tokens.select(some["number"].to_numpy())
     shown = np.zeros(len(text.ids), dtype=bool)
     shown[text.offsets[:-1] + stands[some["number"]]] = True

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from bottomup.core.files.tables import read_beside, read_table
 from bottomup.core.layers import layer_at_depth
 from bottomup.core.settings import Label, Measured, Null
 from bottomup.views.annotations import standing
+from bottomup.views.draws import SEEN, there
 from bottomup.views.files import load
 from bottomup.views.occurrences import unknown_apart
 
@@ -20,9 +22,10 @@ from bottomup.views.occurrences import unknown_apart
 class Seen:
     """What was seen of one run, or of two runs on the same occurrences.
 
-    occurrences: a row for each, with the columns of the annotation if the table reads it, and
-        those of `annotations.standing`.
-    views: `[layers + 1, n_occurrences, d_model]`, layer 0 first.
+    whole: a row for each occurrence of the study, with the columns of the annotation if the table
+        reads it, and those of `annotations.standing`; and `draws.SEEN`, if some are not seen.
+        What is drawn is drawn from it, so that all runs share the draw.
+    views: of those that are seen, `[layers + 1, n_occurrences, d_model]`, layer 0 first.
     others: the views of the second run.
     frequencies: of tokens, if the table reads them.
     translations: of words of the text, if the table reads them.
@@ -32,7 +35,7 @@ class Seen:
     masked: the same run in the reading as_trained, if the table reads it and the run has it.
     """
 
-    occurrences: pd.DataFrame
+    whole: pd.DataFrame
     views: np.ndarray
     others: np.ndarray | None = None
     frequencies: pd.DataFrame | None = None
@@ -47,6 +50,16 @@ class Seen:
         if self.others is not None:
             parts["others"] = self.others[0]
         require_equal_lengths(**parts)
+
+    @property
+    def there(self) -> np.ndarray:
+        """Which occurrences of the study are seen, bool `[n]`."""
+        return there(self.whole)
+
+    @cached_property
+    def occurrences(self) -> pd.DataFrame:
+        """Those that are seen: a row for each of a view."""
+        return self.whole[self.there].reset_index(drop=True)
 
     @property
     def blocks(self) -> np.ndarray:
@@ -65,12 +78,12 @@ class Seen:
 def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
     """What a table sees: the content of these files, by their names in `Table.reads`.
 
-    Occurrences that a run does not see are left out.
+    Of occurrences that a run does not see there are no views.
     """
     beside = files["occurrences"] + files.get("annotations", [])
-    occurrences, [views, *others] = _read(files["views"], beside, measured.unit)
-    if "last_subword" in occurrences:
-        occurrences = standing(occurrences, measured.backward)
+    whole, [views, *others] = _read(files["views"], beside, measured.unit)
+    if "last_subword" in whole:
+        whole = standing(whole, measured.backward)
     masked, frequencies, translations = None, None, None
     if paths := files.get("masked_views"):
         masked_occurrences, [masked_views] = _read(
@@ -82,7 +95,7 @@ def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
     for path in files.get("translations", []):
         translations = read_table(path)
     return Seen(
-        occurrences,
+        whole,
         views,
         others[0] if others else None,
         frequencies=frequencies,
@@ -106,7 +119,7 @@ def _read(
 def seen_by_all(
     occurrences: pd.DataFrame, views: list[np.ndarray]
 ) -> tuple[pd.DataFrame, list[np.ndarray]]:
-    """The occurrences that no run lacks, and the views at these rows.
+    """The occurrences, with the column `draws.SEEN`, and the views at those that no run lacks.
 
     views: `[layers + 1, n_occurrences, d_model]` of each run. Both stay as they are if no run lacks
     any.
@@ -114,5 +127,4 @@ def seen_by_all(
     missing = np.any([np.isnan(view[0, :, 0]) for view in views], axis=0)
     if not missing.any():
         return occurrences, views
-    kept = np.flatnonzero(~missing)
-    return occurrences.iloc[kept].reset_index(drop=True), [view[:, kept] for view in views]
+    return occurrences.assign(**{SEEN: ~missing}), [view[:, ~missing] for view in views]

@@ -292,11 +292,21 @@ def test_anywhere_is_any_other_place_of_the_sentence():
 def test_rows_change_places_with_others_of_their_token():
     rng = np.random.default_rng(0)
     tokens = np.concatenate([rng.integers(20, size=500), [100, 101]])
-    found = context.within_token(tokens, seed=1)
+    every = np.full(502, True)
+    found = context.within_token(tokens, every, seed=1)
     assert sorted(found) == [*range(502)]
     np.testing.assert_array_equal(tokens[found], tokens)
     assert (found[:500] != np.arange(500)).all()
-    assert (context.within_token(tokens, seed=2) != found).any()
+    assert (context.within_token(tokens, every, seed=2) != found).any()
+    some = np.arange(502) % 3 > 0
+    of_some = context.within_token(tokens, some, seed=1)
+    np.testing.assert_array_equal(tokens[of_some], tokens)
+    assert some[of_some[some]].all() and (of_some[~some] == np.flatnonzero(~some)).all()
+    # One that is left out is passed over.
+    passed = np.where(some[found], found, found[found])
+    passed = np.where(some[passed], passed, found[passed])
+    known = some & some[passed]
+    assert (of_some[known] == passed[known]).all() and known[some].mean() > 0.9
     # Not with the next one of the text, which may be of the same sentence.
     steps = [np.flatnonzero(tokens == token) for token in range(20)]
     following = sum((found[rows] == np.roll(rows, -1)).sum() for rows in steps)

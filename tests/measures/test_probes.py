@@ -19,8 +19,10 @@ from bottomup.tables import probes as of_table
 def probe(view, labels, words=None, length=5, count=10, **options):
     """The rows of `probes.probe` by metric; sentences of `length` rows, dealt to blocks in turn."""
     sentences = np.arange(len(labels)) // length
-    words = labels if words is None else words
-    rows = probes.probe("task", view, labels, words, sentences, sentences % count, count, **options)
+    control = probes.control_labels(labels, labels if words is None else words, 1)
+    rows = probes.probe(
+        "task", view, labels, control, sentences, sentences % count, count, **options
+    )
     return {row["metric"]: row for row in rows}
 
 
@@ -338,13 +340,13 @@ def test_the_same_seed_gives_the_same_values():
     [
         ({"labels": np.zeros(6)}, "1 labels; a probe needs 2"),
         ({"sentences": np.arange(6) % 2}, "2 sentences carry a label; a probe needs 3"),
-        ({"words": np.arange(5)}, r"words of shape \(5,\) for a view of 6 occurrences"),
+        ({"control": np.arange(5)}, r"control of shape \(5,\) for a view of 6 occurrences"),
         ({"view": np.zeros(6)}, r"a view of shape \(6,\); allowed: \[occurrences, d\]"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(change, message):
     of_each = np.arange(6)
-    columns = {"view": np.zeros((6, 2)), "labels": of_each, "words": of_each}
+    columns = {"view": np.zeros((6, 2)), "labels": of_each, "control": of_each}
     columns |= {"sentences": of_each, "blocks": of_each, **change}
     with pytest.raises(UserError, match=message):
         list(probes.probe("task", **columns, count=6))

@@ -442,6 +442,7 @@ CODE = {
     "bottomup/figures/gates_over_time.py": ["plot_gates_over_time", "show_index"],
     "bottomup/figures/first_look.py": ["plot_first_look"],
     "bottomup/views/extraction.py": FROM_VIEWS,
+    "bottomup/views/draws.py": [*FROM_SEEN, *EDGES],
     "bottomup/measures/jackknife.py": ESTIMATES,
     # What draws groups of tokens draws means of runs elsewhere.
     "bottomup/measures/over_runs.py": [
