@@ -5,11 +5,14 @@ and so are the other special tokens of a checkpoint: they are no queries, and a 
 one is judged by its next largest weight. Any other token may have the maximum, even the query.
 
 Maxima count only where the head has a choice: where it can see a right token and a wrong one.
-Otherwise the first token, which has none before it, would spoil a head that looks to the left, and
-a causal model would fail at what it has not read yet.
+Otherwise the first token, which has none before it, would spoil a head that looks to the left, a
+causal model would fail at what it has not read yet, and a layer with a sliding window at what is
+beyond it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -47,7 +50,8 @@ class Units:
 
     offsets: where each sentence begins and the last one ends, `[n_sentences + 1]`. sentence, place:
     the sentence of each unit and its place there, from 0, both `[n]`. first, end: the place of the
-    first unit of its sentence that each sees, and the one after the last, both `[n]`.
+    first unit of its sentence that each sees in a layer, and the one after the last, both `[n]`;
+    see `seeing`.
     """
 
     offsets: np.ndarray
@@ -151,41 +155,74 @@ def head_functions(
     subject.model.to(device)
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     is_token = ~tokens.special
-    in_tokens = units(sentences[is_token], len(tokens), subject)
-    in_words, related = units(np.array([], dtype=int), len(tokens), subject), []
+    in_tokens = units(sentences[is_token], len(tokens))
+    numbers = np.full(len(tokens.ids), NO_WORD)
+    numbers[is_token] = in_tokens.place
+    in_words, related = units(np.array([], dtype=int), len(tokens)), []
     if annotation is not None:
-        in_words = units(annotation["sentence"].to_numpy(), len(tokens), subject)
+        in_words = units(annotation["sentence"].to_numpy(), len(tokens))
         read = words_read(tokens, annotation["word"].to_numpy(), in_words, unaligned)
-        related = related_words(annotation, in_words, read, blocks)
-    rare = rare_tokens(types[is_token], ranks, in_tokens, thresholds.rare_rank, blocks)
 
-    heads = subject.open_heads
-    places = maxima(subject, tokens, heads, in_tokens, in_words, batch_tokens, device)
-    rows = []
-    for layer, (of_tokens, of_words) in enumerate(places):
-        functions = [
-            positional(of_tokens, in_tokens, blocks, thresholds.positional),
-            *(syntactic(of_words, pairs, thresholds) for pairs in related),
-            *on_rare(of_tokens, in_tokens, rare, thresholds.rare),
-        ]
-        for head, of_head in zip(heads[layer].tolist(), zip(*functions, strict=True), strict=True):
-            names = {"attention": "encoder", "layer": layer + 1, "head": head + 1}
-            names["n_needed"] = thresholds.pairs
-            rows += [
-                names | row | {"held": row["held"] and row["n"] >= thresholds.pairs}
-                for row in of_head
+    heads, visible = subject.open_heads, subject.visible(int(tokens.lengths.max(initial=1)))
+    places = maxima(subject, tokens, heads, visible, in_tokens, in_words, batch_tokens, device)
+    rows: list[dict] = []
+    for _, alike in groupby(range(len(places)), lambda layer: id(visible[layer])):
+        layers = [*alike]
+        seen = visible[layers[0]].numpy()
+        in_tokens = seeing(in_tokens, numbers, tokens, seen)
+        if annotation is not None:
+            in_words = seeing(in_words, np.asarray(tokens.words), tokens, seen)
+            related = related_words(annotation, in_words, read, blocks)
+        rare = rare_tokens(types[is_token], ranks, in_tokens, thresholds.rare_rank, blocks)
+        for layer in layers:
+            of_tokens, of_words = places[layer]
+            functions = [
+                positional(of_tokens, in_tokens, blocks, thresholds.positional),
+                *(syntactic(of_words, pairs, thresholds) for pairs in related),
+                *on_rare(of_tokens, in_tokens, rare, thresholds.rare),
             ]
+            rows += _of_layer(layer, heads[layer].tolist(), functions, thresholds.pairs)
     return pd.DataFrame(rows, columns=COLUMNS).astype({"offset": "Int64"})
 
 
-def units(sentence: np.ndarray, n_sentences: int, subject: Subject) -> Units:
-    """Units, from the sentence of each, `[n]`, in order."""
+def _of_layer(
+    layer: int, heads: list[int], functions: list[list[dict]], needed: int
+) -> Iterator[dict]:
+    """The rows of a layer, head by head; functions: of each, a row for each head."""
+    for head, of_head in zip(heads, zip(*functions, strict=True), strict=True):
+        names = {"attention": "encoder", "layer": layer + 1, "head": head + 1, "n_needed": needed}
+        for row in of_head:
+            yield names | row | {"held": row["held"] and row["n"] >= needed}
+
+
+def units(sentence: np.ndarray, n_sentences: int) -> Units:
+    """Units, from the sentence of each, `[n]`, in order, of which each sees itself alone."""
     lengths = np.bincount(sentence, minlength=n_sentences)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     place = np.arange(len(sentence)) - offsets[sentence]
-    first = place if subject.backward else np.zeros_like(place)
-    ends_here = subject.causal and not subject.backward
-    return Units(offsets, sentence, place, first, place + 1 if ends_here else lengths[sentence])
+    return Units(offsets, sentence, place, place, place + 1)
+
+
+def seeing(of: Units, numbers: np.ndarray, tokens: TokenFile, visible: np.ndarray) -> Units:
+    """The units, with what each sees in a layer: all that any of its tokens sees.
+
+    numbers: the unit of each token in its sentence, NO_WORD for none, `[n_tokens]`; a unit without
+    tokens sees itself alone. visible: see `Subject.visible`; what a token sees is one run of
+    places.
+    """
+    sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    start, place = tokens.offsets[sentence], np.arange(len(numbers)) - tokens.offsets[sentence]
+    from_, to = visible.argmax(axis=1), len(visible) - visible[:, ::-1].argmax(axis=1)
+    in_unit, at = numbers != NO_WORD, np.arange(len(numbers))
+    following = np.minimum.accumulate(np.where(in_unit, at, len(at))[::-1])[::-1]
+    latest = np.maximum.accumulate(np.where(in_unit, at, -1))
+    first, end = of.place.copy(), of.place + 1
+    unit = (of.offsets[sentence] + numbers)[in_unit]
+    of_first = following[(start + from_[place])[in_unit]]
+    of_last = latest[(start + np.minimum(to[place], tokens.lengths[sentence]) - 1)[in_unit]]
+    np.minimum.at(first, unit, numbers[of_first])
+    np.maximum.at(end, unit, numbers[of_last] + 1)
+    return replace(of, first=first, end=end)
 
 
 def first_subwords(tokens: TokenFile) -> np.ndarray:
@@ -222,6 +259,7 @@ def maxima(
     subject: Subject,
     tokens: TokenFile,
     heads: list[Tensor],
+    visible: list[Tensor],
     in_tokens: Units,
     in_words: Units,
     batch_tokens: int,
@@ -229,8 +267,8 @@ def maxima(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The place in the sentence of each token's largest weight, and of each word's.
 
-    heads: the heads to look at, from 0, by layer. Returns int16 `[heads, n_tokens]` and
-    `[heads, n_words]` for each layer.
+    heads: the heads to look at, from 0, by layer; visible: see `Subject.visible`. Returns int16
+    `[heads, n_tokens]` and `[heads, n_words]` for each layer.
     """
     n, m = len(in_tokens.place), len(in_words.place)
     places = [(np.zeros((h, n), np.int16), np.zeros((h, m), np.int16)) for h in map(len, heads)]
@@ -246,9 +284,11 @@ def maxima(
         )
         attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
         words = torch.from_numpy(numbers).to(device)
-        for weights, some, (of_tokens, of_words) in zip(attentions, heads, places, strict=True):
-            weights = weights[:, some]
-            of_tokens[:, batch_of_tokens] = largest(weights, token_cells)
+        of_layers = zip(attentions, heads, visible, places, strict=True)
+        for weights, some, seen, (of_tokens, of_words) in of_layers:
+            weights, length = weights[:, some], weights.shape[-1]
+            unseen = ~seen[:length, :length].to(weights.device)
+            of_tokens[:, batch_of_tokens] = largest(weights.masked_fill(unseen, -1), token_cells)
             weights = word_attention(weights, words, n_words)
             of_words[:, batch_of_words] = largest(weights, word_cells)
     return places
@@ -329,7 +369,8 @@ def related_words(
     """The pairs of each relation, in both directions; blocks: `[n_sentences]`.
 
     A pair counts if both words are `read`, bool `[n_words]`, and the query sees the key: in a
-    causal model, if the key comes first (last, if it reads backward). Among equally frequent
+    causal model, if the key comes first (last, if it reads backward), and within a sliding window,
+    if the layer has one. Among equally frequent
     positions the baseline takes the leftmost.
     """
     word = np.arange(len(annotation))

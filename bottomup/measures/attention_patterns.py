@@ -14,7 +14,7 @@ mean over the queries that see such a token at all:
 A model that reads from left to right has no `next`, and no `special` where that comes at the end.
 Then there is no row. One that reads from the end is its mirror image: what it reads first is the
 end, and what it read earlier stands further right. `uniform` is the share that attention would have
-if it were spread evenly over all that is seen.
+if it were spread evenly over all that is seen. A layer with a sliding window sees no further.
 
 On random tokens that are repeated (Olsson et al. 2022, 25 tokens 4 times), the queries are those
 from the second time on. A share is that on all earlier times together:
@@ -33,7 +33,7 @@ repeat itself, so `next_of_earlier` is expected near its `baseline`.
 
 import logging
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -91,10 +91,14 @@ class Asked:
         return (self.seen / self.seen.sum(dim=-1, keepdim=True).clamp(min=1))[:, None]
 
 
-def seen_by(batch: Batch, subject: Subject) -> Tensor:
-    """Which keys each query sees, bool `[batch, queries, keys]`; none for what is no query."""
+def seen_by(batch: Batch, visible: Tensor) -> Tensor:
+    """Which keys each query sees, bool `[batch, queries, keys]`; none for what is no query.
+
+    visible: which it sees in sentences of the batch's length or longer, see `Subject.visible`.
+    """
+    length = batch.ids.shape[1]
     tokens, special = torch.from_numpy(batch.tokens), torch.from_numpy(batch.special)
-    seen = subject.seen(tokens[:, :, None] & tokens[:, None, :])
+    seen = visible[:length, :length] & tokens[:, :, None] & tokens[:, None, :]
     return seen & (~special & (seen.sum(dim=-1) > 1))[..., None]
 
 
@@ -105,10 +109,10 @@ def reading_order(batch: Batch, subject: Subject) -> Tensor:
     return from_end if subject.backward else places.expand_as(from_end)
 
 
-def of_text(batch: Batch, subject: Subject, punctuation: np.ndarray) -> Asked:
-    """The shares that are asked for in a text; punctuation: which ids are punctuation, bool
-    `[n_ids]`."""
-    seen, special = seen_by(batch, subject), torch.from_numpy(batch.special)
+def of_text(batch: Batch, seen: Tensor, subject: Subject, punctuation: np.ndarray) -> Asked:
+    """The shares that are asked for in a text; seen: as from `seen_by`; punctuation: which ids are
+    punctuation, bool `[n_ids]`."""
+    special = torch.from_numpy(batch.special)
     marks = torch.from_numpy(batch.tokens & ~batch.special & punctuation[batch.ids.numpy()])
     places, read = torch.arange(seen.shape[-1]), reading_order(batch, subject)
     offsets = places - places[:, None]
@@ -123,9 +127,9 @@ def of_text(batch: Batch, subject: Subject, punctuation: np.ndarray) -> Asked:
     return Asked(seen, {name: seen & target for name, target in targets.items()})
 
 
-def of_repeated(batch: Batch, subject: Subject) -> Asked:
-    """The shares that are asked for in a text that repeats itself every `TOKENS` tokens."""
-    seen = seen_by(batch, subject)
+def of_repeated(batch: Batch, seen: Tensor, subject: Subject) -> Asked:
+    """The shares that are asked for in a text that repeats itself every `TOKENS` tokens; seen: as
+    from `seen_by`."""
     text = torch.from_numpy(batch.tokens & ~batch.special)[:, None, :]
     read, right = reading_order(batch, subject), -1 if subject.backward else 1
     offsets = read[:, None, :] - read[:, :, None]
@@ -196,8 +200,8 @@ class Totals:
     """Sums over sentences, with all blocks of documents, then without each of `count`.
 
     sums: `[1 + count, layers, heads, by, columns]`, by weight and, if it is known, by norm.
-    uniform: the same of attention that is spread evenly, `[1 + count, columns]`. counts: the number
-    of cases, `[1 + count, columns]`.
+    uniform: the same of attention that is spread evenly, `[1 + count, layers, columns]`. counts:
+    the number of cases, `[1 + count, layers, columns]`.
     """
 
     sums: np.ndarray
@@ -208,7 +212,7 @@ class Totals:
 def totals(
     subject: Subject,
     text: TokenFile,
-    ask: Callable[[Batch], Asked],
+    ask: Callable[[Batch, Tensor], Asked],
     gather: Callable[[Tensor, Asked], tuple[Tensor, Tensor]],
     over: Callable[[np.ndarray], np.ndarray],
     batch_tokens: int,
@@ -216,18 +220,23 @@ def totals(
 ) -> Totals:
     """What a model attends to in a text.
 
-    ask: what is asked of a batch. gather: sums for each sentence and the number of cases, such as
-    `shares`. over: sums over sentences, from `[sentences, ...]` to `[1 + count, ...]`.
+    ask: what is asked of a batch, by what its queries see in a layer. gather: sums for each
+    sentence and the number of cases, such as `shares`. over: sums over sentences, from
+    `[sentences, ...]` to `[1 + count, ...]`.
     """
     parts, order = [], []
+    visible = subject.visible(int(text.lengths.max()))
     for batch in batches(subject, text, batch_tokens):
-        asked = ask(batch)
+        kinds = {of: ask(batch, seen_by(batch, of)) for of in dict.fromkeys(visible)}
+        evenly = {of: gather(asked.uniform, asked) for of, asked in kinds.items()}
+        asked = [kinds[of] for of in visible]
         layers = [
-            torch.stack([gather(one, asked)[0] for one in maps], dim=2)
-            for maps in _maps(subject, batch, asked.seen, device)
+            torch.stack([gather(one, of)[0] for one in maps], dim=2)
+            for of, maps in zip(asked, _maps(subject, batch, asked, device), strict=True)
         ]
-        uniform, counts = gather(asked.uniform, asked)
-        parts.append((torch.stack(layers, dim=1), uniform[:, 0], counts))
+        uniform, counts = zip(*(evenly[of] for of in visible), strict=True)
+        of_batch = layers, [of[:, 0] for of in uniform], counts
+        parts.append([torch.stack([*of], dim=1) for of in of_batch])
         order.append(batch.sentences)
     back = np.argsort(np.concatenate(order))
     joined = (torch.cat(part).double().numpy()[back] for part in zip(*parts, strict=True))
@@ -235,13 +244,14 @@ def totals(
 
 
 def _maps(
-    subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str
+    subject: Subject, batch: Batch, asked: Sequence[Asked], device: torch.device | str
 ) -> Iterator[list[Tensor]]:
-    """For each layer, attention by weight and, if the model's family allows it, by norm."""
+    """For each layer, attention by weight and, if the model's family allows it, by norm; asked: of
+    each layer."""
     ids = batch.ids.to(device)
     norms = subject.value_norms(ids, lengths=batch.lengths)
     for layer, weights in enumerate(subject.attentions(ids, lengths=batch.lengths)):
-        by_weight = weights.float().cpu().masked_fill(~seen[:, None], 0)
+        by_weight = weights.float().cpu().masked_fill(~asked[layer].seen[:, None], 0)
         of_layer = [] if norms is None else [by_norm(by_weight, norms[layer].float().cpu())]
         yield [by_weight, *of_layer]
 
@@ -309,9 +319,9 @@ def _rows(
 ) -> Iterator[dict]:
     """The quantities of a layer and head, by weight or by norm. None for a quantity of which no
     query sees anything."""
-    sums = measured.sums[(slice(None), *place)]
+    sums, layer = measured.sums[(slice(None), *place)], place[0]
     for name, columns in quantities.items():
-        counts = measured.counts[:, columns]
+        counts = measured.counts[:, layer, columns]
         if not counts[0].any():
             continue
         means = jackknife.ratio(sums[:, columns], counts)
@@ -319,7 +329,7 @@ def _rows(
         of_best = counts[:, np.nan_to_num(means[0], nan=-1).argmax()]
         within = jackknife.NOT_NEGATIVE if name == ENTROPY else jackknife.UNIT
         cases = of_best[0] - of_best[1:] if name == HAS_SINK else None
-        uniform = jackknife.ratio(measured.uniform[0, columns], counts[0])
+        uniform = jackknife.ratio(measured.uniform[0, layer, columns], counts[0])
         yield {
             "quantity": name,
             **jackknife.estimate("value", value, np.array(without), within, cases),

@@ -100,7 +100,8 @@ def distances(
         model.model.to(device)
     for batch in batches(a, text, batch_tokens):
         elsewhere = side_by_side(b, text, others[batch.sentences])
-        seen = [seen_by(batch, of) for of in (a, b)]
+        places = torch.ones(2 * batch.ids.shape[1:], dtype=torch.bool)
+        seen = [seen_by(batch, of.seen(places)) for of in (a, b)]
         asked = seen[0].any(dim=-1) & seen[1].any(dim=-1)
         see_a, see_b = (see & asked[..., None] for see in seen)
         maps = [

@@ -29,6 +29,7 @@ class Pass:
     hidden: tokens that no other position sees, bool `[layers, batch, length]`.
     keep: whether to keep weights, values and outputs.
     weights: those of each layer so far, `[batch, heads, queries, keys]`, if kept.
+    masks: what was added to the scores of each layer so far, as in `attend`, if kept.
     layer: the number of layers that have attended.
     value, outputs: those of the last of these layers, as in `attend`, if kept.
     """
@@ -37,6 +38,7 @@ class Pass:
     hidden: Tensor | None
     keep: bool
     weights: list[Tensor] = field(default_factory=list)
+    masks: list[Tensor | None] = field(default_factory=list)
     layer: int = 0
     value: Tensor | None = None
     outputs: Tensor | None = None
@@ -78,6 +80,8 @@ def attend(
     queries, keys]`.
     """
     layer, current.layer = current.layer, current.layer + 1
+    if current.keep:
+        current.masks.append(attention_mask)
     if current.hidden is not None:
         mask = query.new_zeros(()) if attention_mask is None else attention_mask
         least = torch.finfo(mask.dtype).min
@@ -89,6 +93,15 @@ def attend(
     if current.gates is not None:
         outputs = outputs * current.gates[layer][:, None]
     return outputs, weights
+
+
+def seen_by_mask(mask: Tensor | None, usual: Tensor) -> Tensor:
+    """Which keys each query of one sentence sees, bool `[queries, keys]`: of the `usual` ones those
+    that the mask of `attend` does not shut out, as that of a sliding window does."""
+    if mask is None or mask.shape[-1] != len(usual):
+        return usual
+    seen = mask > torch.finfo(mask.dtype).min / 2 if mask.is_floating_point() else mask.bool()
+    return usual & seen.flatten(0, -3).any(dim=0).cpu()
 
 
 @contextmanager

@@ -43,7 +43,7 @@ from bottomup.subjects.admission import (
     require_numbers,
     require_size,
 )
-from bottomup.subjects.attending import one_pass
+from bottomup.subjects.attending import one_pass, seen_by_mask
 from bottomup.subjects.folder import AGAIN, model_type
 from bottomup.subjects.slow import SlowTokenizer
 from bottomup.subjects.subject import Subject
@@ -197,6 +197,15 @@ class Checkpoint(Subject):
             return self._sees_if_stirred(self._sees_by_gradients)
         except (RuntimeError, ValueError, TypeError, AttributeError):  # as of quantized families
             return self._sees_if_stirred(self._sees_by_states)
+
+    @torch.inference_mode()
+    def visible(self, length: int) -> list[Tensor]:
+        usual, *_ = super().visible(length)
+        with one_pass(keep=True) as kept:
+            self._top((self.ordinary * length)[:length])
+        # Layers of one kind share a mask.
+        maps = {id(mask): seen_by_mask(mask, usual) for mask in kept.masks}
+        return [maps[id(mask)] for mask in kept.masks]
 
     def _sees_if_stirred(self, sees: Callable[[], tuple[bool, bool]]) -> tuple[bool, bool]:
         """What `sees` finds, if need be with noise on the weights: some families begin with

@@ -88,6 +88,11 @@ class Subject(ABC):
             return pairs.triu()
         return pairs.tril() if self.causal else pairs
 
+    def visible(self, length: int) -> list[Tensor]:
+        """Which keys each query sees in a sentence of so many tokens: for each layer, bool
+        `[length, length]`. Layers that see alike share one. In shorter sentences it is the same."""
+        return [self.seen(torch.ones(length, length, dtype=torch.bool))] * self.layers
+
     @property
     def learns(self) -> bool:
         """Whether its states have gradients with respect to its weights."""

@@ -55,6 +55,14 @@ class Given(Run):
         return (torch.tensor(np.stack(found)),)
 
 
+class Windowed(Given):
+    """A model whose tokens see the ones beside them and no others."""
+
+    def visible(self, length):
+        places = torch.arange(length)
+        return [(places - places[:, None]).abs() <= 1]
+
+
 def flat(lists):
     return list(chain.from_iterable(lists))
 
@@ -709,3 +717,24 @@ def test_the_program(measure, tmp_path, corpus_files):
     n = table.set_index("function")["n"]
     assert (n["nsubj_to_head"] == 0).all()
     assert (n["nsubj_from_head"] == sum(map(len, trees)) - len(trees)).all()
+
+
+def test_what_is_beyond_a_window_is_not_asked():
+    """Of the words, cats sees often and not eat, small sees green and not fish."""
+    tokens = text_of([WORDS])
+    # All look at </s> alone; of what else they see, which is all the same to them, at the first.
+    weights = [np.eye(10)[[9] * 10][None]]
+    found = measure(Windowed(tokens, weights), tokens, annotation_of([TREE]))
+    n = found.set_index("function")["n"]
+    asked = {name: n[f"{name}_to_head"] for name in RELATIONS}
+    assert asked == {"nsubj": 0, "dobj": 0, "amod": 2, "advmod": 1}
+    position = function(found, "positional").iloc[0]
+    assert (position["offset"], position["accuracy"], position["n"]) == (-1, 1, 8)
+
+
+def test_a_rare_token_beyond_a_window_is_not_asked_for():
+    """The rarest is the last of six: the one before it sees it and two others, itself one other."""
+    tokens = text_of([[[4], [5], [6], [7], [8], [9]]])
+    found = measure(Windowed(tokens, [np.full((1, 7, 7), 1 / 7)]), tokens, rare_rank=3)
+    rarest = function(found, "rarest").iloc[0]
+    assert rarest["n"] == 2 and rarest["baseline_accuracy"] == pytest.approx((1 / 3 + 1 / 2) / 2)

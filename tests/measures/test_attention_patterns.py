@@ -8,7 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from transformers import BitNetConfig, BitNetForCausalLM, LlamaConfig
+from transformers import (
+    BitNetConfig,
+    BitNetForCausalLM,
+    LlamaConfig,
+    MistralConfig,
+    MistralForCausalLM,
+)
 
 from bottomup import subjects
 from bottomup.core.seeds import generator
@@ -527,6 +533,27 @@ def test_a_family_that_does_more_with_values_has_no_lengths(tmp_path):
     ids = torch.tensor([[5, 6, 7]])
     assert len(subject.attentions(ids, lengths=torch.tensor([3]))) == families.LAYERS
     assert subject.value_norms(ids, lengths=torch.tensor([3])) is None
+
+
+def test_attention_that_is_even_over_a_sliding_window_is_even(tmp_path):
+    """Of 12 tokens each sees itself and up to three before it. The first sees itself alone; the
+    others see 2, 3, and 9 times 4."""
+    size = families.BERT | {"num_hidden_layers": 1}
+    config = MistralConfig(**size, num_key_value_heads=2, sliding_window=4)
+    family = replace(families.FAMILIES["llama"], config=config, trained=MistralForCausalLM)
+    subject = subjects.load(families.save(family, tmp_path))
+    with torch.no_grad():
+        subject.model.layers[0].self_attn.q_proj.weight.zero_()
+    ids = np.random.default_rng(0).integers(5, 20, size=96).astype(np.int32)
+    nothing = np.zeros(96, dtype=bool)
+    text = TokenFile(ids, np.tile(np.arange(12), 8), 12 * np.arange(9), nothing)
+    found = measured(subject, text).loc[1, "weight"]
+    even = (1 / 2 + 1 / 3 + 9 / 4) / 11
+    close(found["value"][["previous", "itself"]], {"previous": even, "itself": even})
+    assert found["value"]["entropy_nats"] == pytest.approx((np.log(6) + 9 * np.log(4)) / 11)
+    assert found["value"]["position"] == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 3)
+    close(found["uniform"], found["value"].to_dict())
+    assert found["n"]["position"] == 8 * 3
 
 
 # The program.

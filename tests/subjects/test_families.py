@@ -1,6 +1,7 @@
 """Each family, as transformers has it: nothing differs, and what is asked for is done."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +12,12 @@ from transformers import (
     BertLMHeadModel,
     DebertaV2Config,
     DebertaV2ForMaskedLM,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    ModernBertConfig,
+    ModernBertForMaskedLM,
 )
 
 from bottomup import subjects
@@ -126,6 +133,37 @@ def test_attention_sums_to_one_over_what_is_seen(subject, ids):
         torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, LENGTH))
         rows = TOKENS[:, None, :, None].expand_as(weights)
         assert torch.equal((weights > 0)[rows], seen[rows])
+
+
+def test_what_each_layer_sees_is_what_has_weight(subject, ids):
+    assert len(subject.visible(LENGTH)) == LAYERS
+    for seen, weights in zip(subject.visible(LENGTH), subject.attentions(ids), strict=True):
+        assert torch.equal(seen.expand(HEADS, -1, -1), weights[0] > 0)
+
+
+@pytest.mark.parametrize(
+    "name, config, trained, reach",
+    [
+        ("llama", MistralConfig, MistralForCausalLM, [(3, 0), (3, 0)]),
+        ("llama", Gemma2Config, Gemma2ForCausalLM, [(3, 0), (11, 0)]),
+        ("bert", ModernBertConfig, ModernBertForMaskedLM, [(11, 11), (2, 2)]),
+    ],
+)
+def test_a_layer_sees_what_is_in_its_window(name, config, trained, reach, tmp_path):
+    """How many tokens it sees before a token, and after it; a window of 4 has the token in it."""
+    window = {"sliding_window": 4, "num_key_value_heads": 2, "head_dim": 4}
+    if config is ModernBertConfig:
+        window = {"local_attention": 4, "global_attn_every_n_layers": 2}
+    made = config(**families.BERT, **window)
+    family = replace(FAMILIES[name], config=made, trained=trained)
+    subject, places = subjects.load(families.save(family, tmp_path)), torch.arange(12)
+    apart, ids = places - places[:, None], torch.arange(4, 16)[None]
+    weights = subject.attentions(ids, lengths=torch.tensor([12]))
+    for (before, after), seen, of in zip(reach, subject.visible(12), weights, strict=True):
+        assert torch.equal(seen, (-before <= apart) & (apart <= after))
+        assert torch.equal(seen.expand(HEADS, -1, -1), of[0] > 0)
+    alike = {id(seen) for seen in subject.visible(12)}
+    assert len(alike) == len({*reach}), "layers of one kind share a map"
 
 
 def test_open_gates_and_nothing_hidden_change_no_bit(subject, ids):
