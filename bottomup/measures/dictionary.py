@@ -24,11 +24,10 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
-from bottomup.measures.least_squares import rows_and_needed
+from bottomup.measures.least_squares import ROWS_FOR_A_NEURON, rows_and_needed
 from bottomup.views.values import checked, deviations, require_finite
 
 BATCH = 512  # occurrences of an update, among which the largest activations are kept
@@ -38,6 +37,10 @@ EXCLUSIVE = 0.1  # only one run has a feature whose relative norm is this near t
 TOP = 20  # occurrences with the largest activation, by which a feature is named
 NAMES = {"token": "input_id", "next_token": "right_id", "position": "position"}
 KINDS = ("only_a", "only_b", "both")
+ROWS = (  # measure and of
+    *(("explained", "a"), ("explained", "b"), ("dead", "all"), ("imbalance", "all")),
+    *((measure, kind) for kind in KINDS for measure in ("share", *NAMES)),
+)
 
 log = logging.getLogger(__name__)
 
@@ -166,18 +169,26 @@ def dictionary(
     """Rows of `dictionary.csv` for two views of the same occurrences, see docs/tables.md.
 
     x, y: `[n_occurrences, d_a]`, `[n_occurrences, d_b]`. times: features of the dictionary for each
-    neuron of the wider view.
+    neuron of the wider view. If all occurrences are in blocks of one half of the documents, no
+    value has any, and n is 0.
     """
     width = max(x.shape[1], y.shape[1])
     views = np.concatenate([scaled(x, width), scaled(y, width)], axis=1)
     both = torch.from_numpy(views).to(device)
-    held = occurrences["block"].to_numpy() % 2 == 1
+    features, blocks = times * width, occurrences["block"].to_numpy()
+    held = blocks % 2 == 1
     if held.all() or not held.any():
-        raise UserError(
-            "all occurrences are in blocks of one half of the documents; a dictionary is fitted to "
-            "one half and measured on the other; raise corpus.splits.test_words and occurrences.n"
+        log.warning(
+            "no dictionary: all occurrences are in blocks of one half of the documents, and one is "
+            "fitted to one half and measured on the other; raise corpus.splits.test_words and "
+            "occurrences.n"
         )
-    features = times * width
+        nothing = np.full(jackknife.n_blocks(blocks), np.nan)
+        size = {"n": 0, "n_needed": ROWS_FOR_A_NEURON * features}
+        for measure, of in ROWS:
+            estimate = jackknife.estimate("value", np.nan, nothing, jackknife.UNIT)
+            yield {"measure": measure, "of": of, **estimate, **size}
+        return
     learned = fitted(both[~held], x.shape[1], features, active, steps, seed)
     for measure, of, values, n, within in _values(learned, both, held, occurrences):
         size = rows_and_needed(n, int((~held).sum()), features)

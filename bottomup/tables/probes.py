@@ -4,6 +4,7 @@ If occurrences are sub-words, a word is seen through its last one; if they are w
 `views.pooling` says.
 """
 
+import logging
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -25,13 +26,15 @@ TABLE = Table(
     category="5 What a layer represents",
 )
 
+log = logging.getLogger(__name__)
+
 
 class Settings(Section):
     """What a linear classifier finds in a layer."""
 
     tasks: Annotated[list[Literal["tag", "relation", "ccg"]], AfterValidator(unique)] = key(
         "what to predict of a word: part of speech, dependency relation, CCG category; a task that "
-        "the annotation does not have is left out",
+        "the annotation does not have is left out, as is one of a single label",
         min_length=1,
     )
     occurrences: int = key(
@@ -41,6 +44,7 @@ class Settings(Section):
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.core.errors import UserError
     from bottomup.measures import jackknife
     from bottomup.measures.probes import control_labels, probe, scalar_mix
     from bottomup.views.draws import places
@@ -51,11 +55,18 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     sentences, blocks = (whole[name].to_numpy()[kept] for name in ("sentence", "block"))
     in_view, count = places(seen.there, kept), jackknife.n_blocks(seen.blocks)
     labels, controls = {}, {}
-    for task in settings.tasks:
-        if task in whole:
-            labels[task], of_every = (whole[task].to_numpy()[of] for of in (kept, every))
-            control = control_labels(of_every, whole["input_id"].to_numpy()[every], seed)
-            controls[task] = control[seen.there[every]]
+    for task in (task for task in settings.tasks if task in whole):
+        of_task, of_every = (whole[task].to_numpy()[of] for of in (kept, every))
+        if len({*of_task}) < 2:
+            log.warning(f"task {task}: all {len(kept)} words have one label, so it is left out")
+            continue
+        control = control_labels(of_every, whole["input_id"].to_numpy()[every], seed)
+        labels[task], controls[task] = of_task, control[seen.there[every]]
+    if not labels:
+        raise UserError(
+            f"measures.probes.tasks: found {', '.join(settings.tasks)}, of which none has two "
+            f"labels among {len(kept)} words; raise occurrences.n, or leave out the table probes"
+        )
     for layer, view in enumerate(seen.views):
         for task, of in labels.items():
             asked = of, controls[task], sentences, blocks, count, seed

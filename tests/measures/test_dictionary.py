@@ -110,11 +110,18 @@ def test_a_collapsed_layer_has_no_features(caplog):
 
 
 @pytest.mark.parametrize("block", [0, 1])
-def test_one_document_is_no_two_halves(block):
+def test_one_document_is_no_two_halves(block, caplog):
     x, y = planted(6, 12, n=400)
+    options = {"times": 1, "active": ACTIVE, "steps": 1, "seed": 1}
+    usual = pd.DataFrame(dictionary.dictionary(x, y, occurrences(400), **options))
     known = occurrences(400).assign(block=block)
-    with pytest.raises(UserError, match="in blocks of one half"):
-        next(dictionary.dictionary(x, y, known, times=1, active=ACTIVE, steps=1, seed=1))
+    rows = pd.DataFrame(dictionary.dictionary(x, y, known, **options))
+    names = ["measure", "of"]
+    pd.testing.assert_frame_equal(rows[names], usual[names])
+    assert rows[["value", "ci_low", "ci_high"]].isna().all(axis=None)
+    # Ten occurrences for each feature, of which there are 32.
+    assert (rows["n"] == 0).all() and (rows["n_needed"] == 320).all()
+    assert "in blocks of one half of the documents" in caplog.text
 
 
 def test_a_batch_keeps_its_largest_activations_whatever_row_they_are_of():

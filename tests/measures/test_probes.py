@@ -14,6 +14,7 @@ from bottomup.core.errors import UserError
 from bottomup.measures import probes
 from bottomup.measures.mutual_information import entropy
 from bottomup.tables import probes as of_table
+from bottomup.views.seen import Seen
 
 
 def probe(view, labels, words=None, length=5, count=10, **options):
@@ -133,6 +134,19 @@ def test_words_are_seen_through_their_ends_in_whole_sentences_drawn_by_the_seed(
     for rows in drawn:
         # Six sentences have 18 words, seven 21.
         assert len(rows) == 21 and (rows % 2 == 1).all() and len(set(rows // 6)) == 7
+
+
+def test_a_task_of_one_label_is_left_out_and_said(caplog):
+    rng, place = np.random.default_rng(0), np.arange(200)
+    table = pd.DataFrame({"input_id": place % 7, "sentence": place // 4, "block": place // 40})
+    table = table.assign(stands_for_word=True, tag=rng.integers(2, size=200), relation="dep")
+    seen = Seen(table, rng.normal(size=(2, 200, 3)))
+    settings = of_table.Settings(tasks=["tag", "relation"], occurrences=200, seed=1)
+    assert {row["task"] for row in of_table.rows(seen, settings)} == {"tag"}
+    assert "task relation: all 200 words have one label, so it is left out" in caplog.text
+    settings = of_table.Settings(tasks=["relation"], occurrences=200, seed=1)
+    with pytest.raises(UserError, match=r"measures.probes.tasks: found relation, of which none"):
+        next(of_table.rows(seen, settings))
 
 
 def test_no_sentence_is_in_two_parts():
