@@ -18,6 +18,7 @@ from sklearn.manifold import TSNE
 from bottomup.core.seeds import generator
 from bottomup.corpus.bpe import WORD_START
 from bottomup.corpus.specials import EOS
+from bottomup.views.draws import among
 from bottomup.views.values import checked, in_float32
 
 log = logging.getLogger(__name__)
@@ -162,6 +163,10 @@ def ends_word(occurrences: pd.DataFrame, frequencies: pd.DataFrame) -> np.ndarra
     return occurrences["right_id"].isin([EOS, *starts]).to_numpy()
 
 
-def draw(rows: np.ndarray, n: int, seed: int, *names: str) -> np.ndarray:
-    """At most `n` of the `rows`, ascending. names: what they are for; each has its own draw."""
-    return np.sort(generator(seed, "projection", *names).permutation(rows)[:n])
+def draw(rows: np.ndarray, seen: np.ndarray, n: int, seed: int, *names: str) -> np.ndarray:
+    """At most `n` of the `rows` that are seen, ascending, as rows of a view; see `views.draws`.
+
+    names: what they are for; each has its own draw.
+    """
+    order = generator(seed, "projection", *names).permutation(rows)
+    return np.sort(among(seen, order)[:n])

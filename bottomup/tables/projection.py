@@ -64,7 +64,7 @@ def _pictures(seen: Seen, settings: Settings) -> Iterator[pd.DataFrame]:
         if not (ids := word_ids(words, name, seen.occurrences, seen.frequencies)):
             continue
         shown = [seen, seen.masked] if picture == "token" and seen.masked else [seen]
-        chosen = [_chosen(each.occurrences, ids, seen.frequencies, settings) for each in shown]
+        chosen = [_chosen(each, ids, seen.frequencies, settings) for each in shown]
         points = pd.concat(chosen)
         log.info("%s: %d occurrences of %s", picture, len(points), ", ".join(ids))
         views = (
@@ -76,17 +76,18 @@ def _pictures(seen: Seen, settings: Settings) -> Iterator[pd.DataFrame]:
 
 
 def _chosen(
-    occurrences: pd.DataFrame, ids: dict[str, int], frequencies: pd.DataFrame, settings: Settings
+    seen: Seen, ids: dict[str, int], frequencies: pd.DataFrame, settings: Settings
 ) -> pd.DataFrame:
     """Rows of the words, at most `occurrences` of each; plain or masked ones, as in the table."""
     from bottomup.measures.projection import draw, ends_word
 
-    plain = occurrences["kind"] == "plain"
-    kept = ends_word(occurrences, frequencies) & (plain | (occurrences["kind"] == "masked"))
-    tokens = occurrences["input_id"].where(plain, occurrences["output_id"])
+    whole = seen.whole
+    plain = whole["kind"] == "plain"
+    kept = ends_word(whole, frequencies) & (plain | (whole["kind"] == "masked"))
+    tokens = whole["input_id"].where(plain, whole["output_id"])
     parts = []
     for word, token_id in ids.items():
         of_word = np.flatnonzero(kept & (tokens == token_id))
-        some = draw(of_word, settings.occurrences, settings.seed, word)
-        parts.append(occurrences.iloc[some].assign(token=word))
+        some = draw(of_word, seen.there, settings.occurrences, settings.seed, word)
+        parts.append(seen.occurrences.iloc[some].assign(token=word))
     return pd.concat(parts)

@@ -194,11 +194,16 @@ def test_letters_numbers_and_signs_are_no_words(token):
 
 
 def test_at_most_as_many_occurrences_as_asked_are_drawn():
-    rows = np.arange(100, 200)
-    assert draw(rows, 100, 1, "is").tolist() == rows.tolist()
-    some = draw(rows, 10, 1, "is")
+    rows, every = np.arange(100, 200), np.full(300, True)
+    assert draw(rows, every, 100, 1, "is").tolist() == rows.tolist()
+    some = draw(rows, every, 10, 1, "is")
     assert len(set(some)) == 10 and (np.diff(some) > 0).all() and set(some) <= set(rows)
-    assert (some == draw(rows, 10, 1, "is")).all() and (some != draw(rows, 10, 1, "are")).any()
+    assert (some == draw(rows, every, 10, 1, "is")).all()
+    assert (some != draw(rows, every, 10, 1, "are")).any()
+    # One that is not seen leaves its place to another; those after it are one row further up.
+    less = draw(rows, np.arange(300) != some[4], 10, 1, "is")
+    in_text = less + (less >= some[4])
+    assert {*some} - {*in_text} == {some[4]} and len(in_text) == 10
 
 
 @pytest.fixture
