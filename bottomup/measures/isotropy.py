@@ -32,7 +32,7 @@ from scipy.sparse import csr_array
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
-from bottomup.views.draws import among
+from bottomup.views.draws import chosen
 from bottomup.views.values import checked, deviations, require_finite
 
 # Occurrences drawn at random, as in the paper.
@@ -408,8 +408,7 @@ def _drawn(n_rows: int, n: int, seed: int, seen: np.ndarray | None = None) -> np
     if n < 1:
         raise UserError(f"n: found {n}; allowed: at least 1; usual: {DRAWN}")
     seen = np.full(n_rows, True) if seen is None else seen
-    drawn = generator(seed, "isotropy").choice(len(seen), min(n, len(seen)), replace=False)
-    return np.sort(among(seen, drawn))
+    return chosen(generator(seed, "isotropy"), n, seen)
 
 
 def _defined(value: float, wanted: str) -> float:

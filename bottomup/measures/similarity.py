@@ -44,7 +44,7 @@ from bottomup.measures.pwcca import (
     rows_needed,
     varies,
 )
-from bottomup.views.draws import among
+from bottomup.views.draws import chosen
 from bottomup.views.moments import Moments, merged
 from bottomup.views.values import (
     CONSTANT,
@@ -590,8 +590,7 @@ def _drawn(
     if n < 1:
         raise UserError(f"n: found {n}; allowed: at least 1; usual: {RSA_ROWS}")
     seen = np.full(len(x), True) if seen is None else seen
-    drawn = generator(seed, "rsa").choice(len(seen), min(n, len(seen)), replace=False)
-    return np.sort(among(seen, drawn))
+    return chosen(generator(seed, "rsa"), n, seen)
 
 
 def _dissimilarities(rows: np.ndarray) -> np.ndarray:

@@ -9,6 +9,8 @@ controls, and their values can be compared in pairs. A model that lacks nothing 
 import numpy as np
 import pandas as pd
 
+from bottomup.core.errors import UserError
+
 # The column that says which rows of a table are seen; a table without it has no others.
 SEEN = "seen"
 
@@ -33,3 +35,18 @@ def among(seen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     array([1, 0])
     """
     return places(seen, drawn[seen[drawn]])
+
+
+def chosen(random: np.random.Generator, n: int, seen: np.ndarray) -> np.ndarray:
+    """The places of up to `n` drawn at random, those of them that are seen, in order.
+
+    Raises UserError if none of them is.
+    """
+    drawn = random.choice(len(seen), min(n, len(seen)), replace=False)
+    found = np.sort(among(seen, drawn))
+    if len(drawn) and not len(found):
+        raise UserError(
+            f"none of {len(drawn)} occurrences that were drawn is seen, as {int(seen.sum())} of "
+            f"{len(seen)} are; draw more, or look at a model that sees more words"
+        )
+    return found
