@@ -169,8 +169,8 @@ def dictionary(
     """Rows of `dictionary.csv` for two views of the same occurrences, see docs/tables.md.
 
     x, y: `[n_occurrences, d_a]`, `[n_occurrences, d_b]`. times: features of the dictionary for each
-    neuron of the wider view. If all occurrences are in blocks of one half of the documents, no
-    value has any, and n is 0.
+    neuron of the wider view. If all occurrences are in blocks of one half of the documents, rows
+    have no values, and n is 0.
     """
     width = max(x.shape[1], y.shape[1])
     views = np.concatenate([scaled(x, width), scaled(y, width)], axis=1)

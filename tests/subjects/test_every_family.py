@@ -107,6 +107,8 @@ def test_is_read_as_transformers_reads_it(family, padding, saved, tmp_path):
         if attentions:
             for found, expected in zip(attentions, alone[sentence].attentions, strict=True):
                 near(found[row, :, :length, :length], expected[0])
+            for found, seen in zip(attentions, subject.visible(length), strict=True):
+                assert torch.equal((found[row, :, :length, :length] > 0).any(dim=0), seen)
     check_causal(subject, usual)
     check_hidden(subject)
     # Hardly anything is seen at first, or nothing yet, and that is something.
