@@ -14,6 +14,10 @@ const config = {
 };
 const drawn = {};
 
+const {fields, rows} = study.heads;
+study.heads = rows.map(row => Object.fromEntries(
+  fields.map((name, i) => [name, row[i]]).filter(([, value]) => value !== null)));
+
 // Draws wait for earlier draws of the same chart, so that the last one stays.
 function draw(id, spec) {
   drawn[id] = Promise.resolve(drawn[id]).then(async before => {

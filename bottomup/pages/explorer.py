@@ -275,7 +275,7 @@ def page(
     data = {
         "looks": looks(objective for objective, _ in objectives_and_seeds),
         "measures": measures,
-        "heads": about,
+        "heads": _rows(about),
         "importances": [name for name in IMPORTANCES if any(name in head for head in about)],
         "attentions": [attention(table) for table in attentions],
         "beliefs": [beliefs(table) for table in believed],
@@ -291,6 +291,12 @@ def page(
     first = [seed for seed in seeds if seed][:1]  # checkpoints have 0
     given = {"seeds": seeds, "opened": {0, *first}}
     return render("explorer.html", study=study, data=data, written=Markup(written), **given)
+
+
+def _rows(entries: list[dict]) -> dict[str, list]:
+    """The entries with each name once; None where an entry lacks it."""
+    fields = list(dict.fromkeys(name for entry in entries for name in entry))
+    return {"fields": fields, "rows": [[entry.get(name) for name in fields] for entry in entries]}
 
 
 def _json(data: dict) -> str:
