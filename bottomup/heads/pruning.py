@@ -23,6 +23,7 @@ from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.files import by_umask, digest
 from bottomup.core.kinds import GATED
+from bottomup.core.names import OF_CHECKPOINTS
 from bottomup.core.precision import autocast
 from bottomup.core.seeds import derive, generator
 from bottomup.core.settings import Gates, Pruned, Trained, Training
@@ -191,8 +192,8 @@ def prune(
     predictor = tasks.opened(settings, subject, start)
     train_text, dev_text = predictor.text(text), predictor.text(dev)
     require_prunable(predictor, train_text, settings.objective, pruned.attention)
-    files = {str(path.relative_to(start)): path for path in sorted(start.rglob("*"))}
-    model = {name: digest(path) for name, path in files.items() if path.is_file()}
+    files = {path for pattern in OF_CHECKPOINTS for path in start.glob(pattern)}
+    model = {path.name: digest(path) for path in sorted(files)}
     kept = None if gates is None else hashlib.sha256(gates.to_csv().encode()).hexdigest()
     texts = {"text": train_text.digest(), "dev_text": dev_text.digest()}
     read = texts | {"model": model, "heads": kept}

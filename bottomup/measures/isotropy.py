@@ -226,7 +226,8 @@ def isotropy(
                 scales = _scales(rows)
             else:
                 scales = np.full(len(rows), np.nan)
-                log.warning(f"layer {layer}, {version}: {zero('a representation')}")
+                what = "a representation is zero, so cosines have no values"
+                log.warning("layer %d, %s: %s", layer, version, what)
             for row in _measures(rows, scales, words, sentences, blocks, drawn):
                 yield {"layer": layer, "version": version, **row}
         del rows  # before the next layer is read

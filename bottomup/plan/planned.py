@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 
 from bottomup.core.errors import UserError
 from bottomup.plan.digest import ROOT, facts_of, files_of_shown, installed, is_own, key_of
@@ -38,6 +38,14 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(source, path)
 
 
+class _Extension(ExtensionFileLoader):
+    """Loads an extension module, and notes the digest of its bytes."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        _take(Path(self.path), Path(self.path).read_bytes())
+        return super().create_module(spec)
+
+
 class _Finder:
     """Finds the modules that are no part of an installed package."""
 
@@ -49,7 +57,7 @@ class _Finder:
         if isinstance(spec.loader, SourceFileLoader):
             spec.loader = _Loader(fullname, spec.origin)
         elif isinstance(spec.loader, ExtensionFileLoader):
-            _take(Path(spec.origin), Path(spec.origin).read_bytes())
+            spec.loader = _Extension(fullname, spec.origin)
         return spec
 
 

@@ -28,6 +28,7 @@ def parser(doc: str) -> argparse.ArgumentParser:
         description=doc,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         fromfile_prefix_chars="@",
+        epilog="@FILE stands for the lines of a file, each an argument.",
     )
     parser.add_argument(
         "--settings",

@@ -90,11 +90,11 @@ def _other_params(job: Job) -> dict[str, str]:
 
 def _in_order(value: object) -> object:
     """A value with sets, at any depth, in the order that a second process gives them, too."""
+    if isinstance(value, set | frozenset):
+        return {"set": sorted(map(repr, map(_in_order, value)))}
     if isinstance(value, dict):
-        return [*map(_in_order, value.items())]
-    if isinstance(value, list | tuple):
-        return [*map(_in_order, value)]
-    return sorted(map(str, map(_in_order, value))) if isinstance(value, set | frozenset) else value
+        return {"dict": [*map(_in_order, value.items())]}
+    return [*map(_in_order, value)] if isinstance(value, list | tuple) else value
 
 
 _follows = Rule._is_deriving_function
@@ -129,8 +129,8 @@ def digests(files) -> dict[str, str]:
     return {name: _digest_of(paths) for name, paths in lists.items()}
 
 
-def _digest_of(paths: Iterable[object]) -> str:
-    return hashlib.sha256(json.dumps([*map(str, paths)]).encode()).hexdigest()[:16]
+def _digest_of(values: Iterable[object]) -> str:
+    return hashlib.sha256(json.dumps([*map(str, values)]).encode()).hexdigest()[:16]
 
 
 _set_of_inputs_changed = PersistenceBase._input_changed

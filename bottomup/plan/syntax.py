@@ -40,8 +40,9 @@ KEY = "bottomup.core.settings.key"  # its positional arguments are only shown, t
 PLANNED = "bottomup.tables.Table"
 # Exceptions that end a program, so that their text is only shown, unless a program that catches
 # them does something else with it.
+ERROR = "bottomup.core.errors.UserError"
 MESSAGES = {
-    "bottomup.core.errors.UserError",
+    ERROR,
     "argparse.ArgumentTypeError",
     "builtins.ValueError",
     "builtins.AssertionError",
@@ -68,6 +69,8 @@ HANDING_ON = {
     *("return_exceptions", "error_callback", "push", "push_async_exit"),
 }
 EXITS = {"__exit__", "__aexit__"}  # methods that are given an exception
+# Functions that take a name as text.
+ASKING = {"builtins.getattr", "operator.attrgetter", "operator.methodcaller"}
 
 
 class Texts(NamedTuple):
@@ -118,8 +121,15 @@ class Code:
         return frozenset(messages)
 
     def _hands_on(self, node: ast.AST) -> bool:
-        """Whether a node has a name of `HANDING_ON`, also as text, and is no method of a logger."""
-        names = {getattr(node, field, None) for field in ("attr", "arg", "name", "module", "value")}
+        """Whether a node has a name of `HANDING_ON`, or asks for one by text, and is no method or
+        keyword of a logger."""
+        names = {getattr(node, field, None) for field in ("attr", "arg", "name", "module")}
+        if isinstance(node, ast.keyword):
+            names -= {"exc_info"}
+        if isinstance(node, ast.Call) and self.called(node) in ASKING:
+            names |= {getattr(part, "value", None) for part in node.args}
+        if isinstance(node, ast.Subscript):
+            names.add(getattr(node.slice, "value", None))
         return not names.isdisjoint(HANDING_ON) and self.meaning(node) not in LOGGING
 
     def plain(self, texts: Texts):
@@ -319,8 +329,16 @@ class Code:
 
     @cached_property
     def _raised(self) -> set[int]:
-        """The expressions that are raised."""
-        return {id(node.exc) for node in ast.walk(self.tree) if isinstance(node, ast.Raise)}
+        """The expressions that are raised, or that a function `-> UserError` returns, which is
+        only called to raise it (a test looks)."""
+        nodes = [*ast.walk(self.tree)]
+        raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
+        for node in nodes:
+            if isinstance(node, DOCUMENTED[2:]) and self.meaning(node.returns) == ERROR:
+                raised |= {
+                    id(part.value) for part in ast.walk(node) if isinstance(part, ast.Return)
+                }
+        return raised
 
     @cached_property
     def functions(self) -> frozenset[str]:

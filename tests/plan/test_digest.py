@@ -1,3 +1,4 @@
+import ast
 import importlib
 import os
 import re
@@ -7,7 +8,8 @@ import sys
 
 import pytest
 
-from bottomup.plan import digest, lock, study
+from bottomup.plan import digest, lock, study, syntax
+from bottomup.plan.syntax import Code
 from tests.plan.checkouts import ROOT
 from tests.plan.imports import imported
 from tests.warm import OF_PROGRAMS, warm
@@ -179,6 +181,8 @@ CAUGHT = "\ntry:\n    f()\nexcept ValueError as error:\n    "
 SHOWN = [
     (LOG, "log.info('a %s', x)", "log.warning('b %d %s', len(x), x)"),
     (LOG, "log.info('a')\nx = 1", "x = 1"),
+    (LOG, *(f"raise ValueError('{t}')\nlog.info('a', exc_info=True)" for t in "ab")),
+    ("", *(f"raise ValueError('{t}')\nx = rounded(y, 'exception')" for t in "ab")),
     (
         LOG,
         "log.info(', '.join(f'{n} {v:.2f}' for n, v in x))",
@@ -440,6 +444,33 @@ def test_an_error_of_the_library_is_one_class():
     for file in (ROOT / "bottomup").rglob("*.py"):
         bound = re.findall(r"^\s*\w*Error(?:: \w+)? =", file.read_text(), re.MULTILINE)
         assert not bound, file
+
+
+def test_an_error_that_a_function_returns_is_raised_at_once():
+    """Where the function is `-> UserError`, since its text counts nowhere."""
+    codes = {file: Code(file.read_bytes()) for file in (ROOT / "bottomup").rglob("*.py")}
+    returning = set()
+    for file, code in codes.items():
+        module = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        functions = (node for node in ast.walk(code.tree) if isinstance(node, ast.FunctionDef))
+        own = {node.name for node in functions if code.meaning(node.returns) == syntax.ERROR}
+        returning |= {f"{module}.{name}" for name in own}
+        raised = {id(node.exc) for node in ast.walk(code.tree) if isinstance(node, ast.Raise)}
+        for node in ast.walk(code.tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) in own:
+                assert id(node) in raised, (file, node.lineno)
+    assert "bottomup.core.files.damaged" in returning
+    for file, code in codes.items():
+        raised = {id(node.exc) for node in ast.walk(code.tree) if isinstance(node, ast.Raise)}
+        for node in ast.walk(code.tree):
+            if isinstance(node, ast.Call) and code.meaning(node.func) in returning:
+                assert id(node) in raised, (file, node.lineno)
+
+
+def test_no_claim_uses_the_text_of_an_error():
+    """Or an edit of any message would judge again."""
+    for file in (ROOT / "bottomup/claims").glob("*.py"):
+        assert not Code(file.read_bytes()).catches, file
 
 
 def test_one_name_for_loggers():

@@ -138,6 +138,10 @@ def test_an_extension_of_ones_own_that_is_imported_later(copy):
         f"error: {extension} is not as it was when this job was planned"
     )
     assert collected(copy, **code, **{extension: digest_of(copy, extension)}) == ""
+    # To ask whether there is one imports nothing.
+    asks = "    from importlib.util import find_spec; assert find_spec('xxlimited')"
+    script.write_text(script.read_text().replace("    import xxlimited", asks))
+    assert collected(copy, **{SCRIPT: digest_of(copy, SCRIPT)}) == ""
 
 
 def digest_of(copy, file):

@@ -105,6 +105,14 @@ def test_the_order_of_sets_in_params_does_not_count(around):
     assert first == again != other
 
 
+def test_params_of_other_kinds_are_other_params():
+    """A command has `{'k': 1}` of one and `('k', 1)` of the other."""
+    params = [
+        {"settings": Slice(), "more": some} for some in ({"k": 1}, [("k", 1)], {1, 2}, [1, 2])
+    ]
+    assert len({slice_of(job({}, of_rule=of, **of)) for of in params}) == 4
+
+
 def test_a_job_that_failed_is_planned_again_with_what_shows_its_result(checkout, outputs):
     """Its output is gone, and what was made from it shows an older setting."""
     checkout.edit("study.yaml", "k: 10", "k: 11")

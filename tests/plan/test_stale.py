@@ -502,6 +502,8 @@ SAID = [
     ("rules/corpus.smk", "python scripts/learn_bpe.py --set", "python  scripts/learn_bpe.py --set"),
     ("rules/training.smk", "--keep {resources", "\\\n --keep  {resources"),
     ("bottomup/training/loop.py", "the last good checkpoint", "the checkpoint"),
+    ("bottomup/training/loop.py", "the run itself is whole", "the run is whole"),
+    ("bottomup/core/files/__init__.py", " is damaged: {", " is broken: {"),
     ("bottomup/training/checkpoint.py", "cannot be written: {error}", "is not written: {error}"),
     ("bottomup/tables/projection.py", '"%s: %d occurrences of %s"', '"%s: %d of %s"'),
     ("bottomup/tables/influence.py", "seconds=45", "seconds=46"),
