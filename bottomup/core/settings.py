@@ -214,7 +214,7 @@ class Training(Section):
     max_tokens: int = key("training ends after this many source tokens", "tokens", ge=1, le=10**13)
     short_first: Annotated[list[Phase], AfterValidator(both_rising)] = key(
         "pairs of a length and a share of max_tokens: until that share is read, only sentences of "
-        "at most so many tokens on either side, for tlm on both together; after the last, all",
+        "at most so many tokens on either side; after the last, all",
         "tokens; share",
         default=[],
     )

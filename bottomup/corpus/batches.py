@@ -49,10 +49,15 @@ class Text:
     def lengths(self) -> np.ndarray:
         """The number of tokens on the longer side of each sentence pair, or if they are `joined` on
         both, `[n_sentences]`."""
+        if self.target is not None and self.joined:
+            return self.source.lengths + self.target.lengths
+        return self.longer
+
+    @cached_property
+    def longer(self) -> np.ndarray:
+        """The number of tokens on the longer side of each sentence pair, `[n_sentences]`."""
         if self.target is None:
             return self.source.lengths
-        if self.joined:
-            return self.source.lengths + self.target.lengths
         return np.maximum(self.source.lengths, self.target.lengths)
 
     def digest(self) -> str:
@@ -124,7 +129,7 @@ def epoch(
     Sentences of similar length are together, and batches in random order.
     """
     rng = generator(seed, "order", number)
-    order = rng.permutation(np.flatnonzero(text.lengths <= longest))
+    order = rng.permutation(np.flatnonzero(text.longer <= longest))
     batches = []
     for start in range(0, len(order), POOL):
         pool = order[start : start + POOL]
@@ -143,7 +148,7 @@ def forever(
 
     Raises UserError if the longest sentence does not fit into a batch, or none is short enough.
     """
-    longest, shortest = int(text.lengths.max()), int(text.lengths.min())
+    longest, shortest = int(text.lengths.max()), int(text.longer.min())
     if longest > batch_tokens:
         what = "a sentence with its translation," if text.joined else "a sentence"
         raise UserError(

@@ -249,8 +249,9 @@ def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[s
         return {key: whole.get(key) for key in ("layers", "heads", "d_model")}
 
     if donor not in (compared := _compared(config)):
-        others = [n for n in compared if n != name]
-        yield f'{path}.objective: found "{donor}"; {nearest(donor, others)}, no variant'
+        others = [n for n in compared if n != name] or ["an objective that trains"]
+        which = ", a variant" if donor in _trained(config) else ""
+        yield f'{path}.objective: found "{donor}"{which}; {nearest(donor, others)}'
     elif section(of, "heads_from"):
         yield f'{path}.objective: found "{donor}", which has heads of others; allowed: one without'
     elif not (TRUNKS.get(trunk_of(of)) and TRUNKS.get(trunk_of(options))):
@@ -566,30 +567,29 @@ def unreached(study: Study) -> Iterator[str]:
         told, training = study.tokens_told(name), study.objective_training(name)
         if told is None:
             continue
-        tokens = study.tokens_read(name, training.max_tokens)
+        # Of long sentences, half as many again may be read as of typical ones.
+        tokens = round(1.5 * study.tokens_read(name, training.max_tokens))
         options, steps = study.objective_options(name), study.training_steps.get(name, [])
-        yield from _beyond(name, steps, tokens, told, training.batch_tokens)
+        most = f"half as many updates again as {told} tokens give"
+        yield from _beyond(name, steps, tokens, most, training.batch_tokens)
         yield from _too_short(f"objectives.{name}", options, tokens, told, training.batch_tokens)
 
 
 def _beyond(
-    name: str, steps: Sequence[float], tokens: float, told: str, batch: float
+    name: str, steps: Sequence[float], tokens: float, most: str, batch: float
 ) -> Iterator[str]:
     """Steps that a run may not reach. An update reads at most one batch, so a run has at least as
-    many updates as its budget has batches. told: the tokens in words."""
+    many updates as its budget has batches. most: how many these are, in words."""
     last = -(-tokens // batch)
     for step in steps:
         if step > last:
-            yield (
-                f"training_steps.{name}: found {step}; allowed: <= {last}, the updates that {told} "
-                f"tokens give at least ({BATCHES})"
-            )
+            yield (f"training_steps.{name}: found {step}; allowed: <= {last}, {most} ({BATCHES})")
 
 
 def _too_short(path: str, options: Any, tokens: float, told: str, batch: float) -> Iterator[str]:
     """Phases of a schedule in which a run may begin no update. told: the tokens in words."""
     for n, part in enumerate(options.parts if options.name == "schedule" else []):
-        if part.share * tokens < batch:
+        if n and part.share * tokens < batch:  # the first one has the first update
             yield (
                 f"{path}.parts[{n}].share: found {part.share:g}; allowed: at least an update, "
                 f"{batch:,} of {told} tokens ({BATCHES})"
@@ -614,4 +614,5 @@ def _step_choices(config: dict) -> Iterator[str]:
             )
         elif config.get("equal") == "tokens":
             tokens, batch = _budget(config, section(section(config, "objectives"), name))
-            yield from _beyond(name, numbers(steps, name), tokens, f"{tokens:,}", batch)
+            most = f"the updates that {tokens:,} tokens give at least"
+            yield from _beyond(name, numbers(steps, name), tokens, most, batch)

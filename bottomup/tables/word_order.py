@@ -54,10 +54,11 @@ class Settings(Keys):
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    from dataclasses import replace
+
     from bottomup.core.device import device
     from bottomup.core.files.joins import require_equal_lengths
     from bottomup.core.files.tables import read_table
-    from bottomup.corpus.batches import Text
     from bottomup.heads import tasks
     from bottomup.measures.jackknife import n_blocks
     from bottomup.measures.word_order import drawn, word_order
@@ -71,11 +72,12 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         source = of_text(seen.subject, sentences, written[1])[0].tokens
     require_equal_lengths(sentences=source, blocks=blocks)
     some = drawn(source, settings.sentences, settings.seed)
-    target = None if text.target is None else text.target.select(some)
+    held_out = text.select(some)
 
     def losses(moved: "TokenFile") -> "np.ndarray":
         """A translator is to write the same, whatever it reads."""
-        return predictor.losses_of_text(Text(moved, target), BATCH_TOKENS, settings.seed, "masks")
+        changed = replace(held_out, source=moved)
+        return predictor.losses_of_text(changed, BATCH_TOKENS, settings.seed, "masks")
 
     of_blocks = blocks[some], n_blocks(blocks), settings.seed
     read = seen.batch_tokens, device()

@@ -60,12 +60,12 @@ def in_training(
 ) -> float:
     """The mean, over the tokens that a run reads, of what is done for each source token of a text:
     first of its short sentences, then of all; by one part of the objective after the other."""
-    shortest, longest = int(text.lengths.min()), int(text.lengths.max())
+    shortest, longest = int(text.longer.min()), int(text.longer.max())
     stages = [stage for stage in short_first if stage[0] >= shortest] + [(longest, 1.0)]
     whole, before = 0.0, 0.0
     for until in sorted({*objective.turns, *(end for _, end in stages)}):
         length = next(length for length, end in stages if end >= until)
-        some = text.select(np.flatnonzero(text.lengths <= length))
+        some = text.select(np.flatnonzero(text.longer <= length))
         parts = objective.at((before + until) / 2)
         whole += (until - before) * sum(share * done(part, some) for share, part in parts)
         before = until

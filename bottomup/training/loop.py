@@ -68,6 +68,7 @@ class Trainer:
         self.optimizers = optimizers(model, settings.optimizer)
         self.rate = 0.0  # the learning rate of the last update
         self.spent = 0.0  # the share of `max_tokens` that was read before it
+        self.whole_from = 1  # the first step by which all its parts have had an update
         self.current = objective  # the part of it that is trained now, see `Objective.at`
 
     def train(self) -> Progress:
@@ -140,17 +141,19 @@ class Trainer:
 
     def require_updates(self) -> None:
         """Raise UserError if a part of the objective has no update in all that the run may read."""
-        idle = {id(part): part for part in self.objective.all if len(part.all) == 1}
+        parts = [part for part in self.objective.all if len(part.all) == 1]
+        idle = {id(part): f"{part.name} (part {n})" for n, part in enumerate(parts, start=1)}
         tokens = 0
         for step, sentences in enumerate(self.batches(), start=1):
             if not idle:
+                self.whole_from = step - 1
                 return
             if tokens >= self.settings.max_tokens:
                 break
             idle.pop(id(self.drawn(step, tokens / self.settings.max_tokens)), None)
             tokens += int(self.text.source.lengths[sentences].sum())
         if idle:
-            names = ", ".join(part.name for part in idle.values())
+            names = ", ".join(idle.values())
             raise UserError(
                 f"{self.objective.name}: no update is of {names} among the {step - 1:,} that "
                 f"{self.settings.max_tokens:,} tokens give; raise its share or "
@@ -272,9 +275,10 @@ class Trainer:
         if not math.isfinite(loss):
             self.diverge(f"the dev loss is {loss}", progress.step)
         # A run must not end with weights from before its last phase, whatever their dev loss.
-        early = self.spent < self.objective.last_from
+        early = self.spent < self.objective.last_from or progress.step < self.whole_from
         line = self.measured(progress, train_loss, loss)
-        progress.metrics.append(line | ({"early": early} if self.objective.last_from else {}))
+        told = self.objective.last_from or self.whole_from > self.settings.evaluate_every_steps
+        progress.metrics.append(line | ({"early": early} if told else {}))
         improved = self.improves(loss, progress)
         if not early:
             progress.best_dev_loss = min(loss, progress.best_dev_loss)

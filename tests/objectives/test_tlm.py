@@ -81,6 +81,9 @@ def test_a_batch_holds_both_sides(tmp_path):
         UserError, match=r"^a sentence with its translation, of \d\d tokens does not"
     ):
         next(forever(text, 40, 1))
+    # As for MT, a sentence is short if both its sides are.
+    short = next(forever(text, 1024, 1, [(20, 0.5)]))
+    assert max(side.lengths[short].max() for side in (text.source, text.target)) == 20
 
 
 def test_a_sentence_alone_is_read_as_mlm_reads_it():

@@ -120,9 +120,24 @@ def test_a_part_without_an_update_is_told_before_any(trainer, name, shares, idle
     parts = [{"objective": part, "share": share} for part, share in shares.items()]
     run = trainer(name, options={"parts": parts})
     before = {name: weight.clone() for name, weight in run.model.state_dict().items()}
-    with pytest.raises(UserError, match=rf"^{name}: no update is of {idle} among the 1\d that 550"):
+    with pytest.raises(
+        UserError, match=rf"^{name}: no update is of {idle} \(part \d\) among the 1\d that 550"
+    ):
         run.train()
     assert same_bytes(run.model.state_dict(), before)
+
+
+def test_a_mix_learns_all_its_parts_before_its_dev_loss_may_end_it(trainer):
+    """At so high a rate the dev loss rises from the second evaluation on."""
+    options = {"parts": [{"objective": "lm", "share": 0.9}, {"objective": "mlm", "share": 0.1}]}
+    stalling = changed(patience=1, evaluate_every_steps=1, learning_rate=1.0, short_first=[])
+    run = trainer("mix", options=options, settings=stalling)
+    run.seed = 4
+    of_mlm = [run.drawn(step, 0.0).name for step in range(1, 30)].index("mlm") + 1
+    assert of_mlm > 3
+    lines = run.train().metrics
+    assert next(line["step"] for line in lines if not line["early"]) == of_mlm
+    assert len(lines) < 10
 
 
 def test_each_part_of_a_part_is_to_have_an_update(trainer):
