@@ -69,7 +69,9 @@ def judge(
     findings, missing = find_all(claims, tables, initial)
     present = objectives(tables)
     about = {name: rests_on(finding, tables, present) for name, finding in findings.items()}
-    taken = looks.earlier(tables, seeds_of(tables, {*chain(*about.values())}))
+    resting = {*chain(*about.values())}
+    trained = resting - {*initial.values()} or resting  # an initial model may have more seeds
+    taken = looks.earlier(tables, seeds_of(tables, trained))
     earlier = [find_all(claims, known, initial)[0] for known in taken]
     for look, found in enumerate([*earlier, findings], start=1):
         prior_of = priors(found)

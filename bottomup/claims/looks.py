@@ -64,7 +64,8 @@ def next_look(
     as in `find_all`; initial models get the seeds of those that start from them. pruned: how many
     runs of an objective are pruned.
 
-    An objective on which no claim rests may have more seeds, and no look was taken by that.
+    An objective on which no claim rests may have more seeds, and so may initial models beside
+    trained ones; no look was taken by that.
 
     Raises UserError if no claim is judged.
     """
@@ -74,13 +75,15 @@ def next_look(
             "rest on: keys only and leave_out; docs/verdicts.csv has the claims with their tables"
         )
     asked = claims[(claims["verdict"] == UNDECIDED) & ~claims["undecided_until"].isin(IN_VAIN)]
-    taken = max((now[name] for name in _objectives(claims, now)), default=planned[-1])
+    resting = _objectives(claims, now)
+    counted = resting - {*initial.values()} or resting
+    taken = max((now[name] for name in counted), default=planned[-1])
     left = [n for n in planned if n > taken]
     if asked.empty or not left:
         return None
     n = left[0]
-    trained = _objectives(asked, now)
-    wanted = trained | {initial[name] for name in trained if name in initial}
+    wanted = _objectives(asked, now)
+    wanted |= {initial[name] for name in wanted if name in initial}
     more = {name: n for name, has in now.items() if name in wanted and has < n}
     of_pruned = asked["measure"].isin(OF_PRUNED).any() and pruned < n
     if not more and not of_pruned:

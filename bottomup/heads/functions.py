@@ -370,8 +370,7 @@ def related_words(
 
     A pair counts if both words are `read`, bool `[n_words]`, and the query sees the key: in a
     causal model, if the key comes first (last, if it reads backward), and within a sliding window,
-    if the layer has one. Among equally frequent
-    positions the baseline takes the leftmost.
+    if the layer has one. Among equally frequent positions the baseline takes the leftmost.
     """
     word = np.arange(len(annotation))
     head = words.offsets[words.sentence] + annotation["head"].to_numpy()

@@ -87,8 +87,9 @@ def draw(
     whole = seen[read].all(axis=0)
     if not whole.any():
         raise UserError(
-            f"none of {len(labeled)} tokens has {REACH} others of its sentence on either side; "
-            f"context needs some: raise occurrences.n, or leave out the table context"
+            f"of {len(labeled)} tokens {len(inside)} have {REACH} others of their sentence on "
+            f"either side, and of {len(rows)} that were drawn none is seen with all of them; "
+            "raise occurrences.n or context.occurrences, or leave out the table context"
         )
     own, blocks = (occurrences[name].to_numpy() for name in ("input_id", "block"))
     changed = np.stack([_changed(some, own, whole, seen, seed) for some in read])[:, whole]

@@ -172,7 +172,7 @@ class Checkpoint(Subject):
         """The most tokens of a sentence that do not compete for room; None if it never has more."""
         parts = [vars(module) for module in self.encoder.modules()]
         room = [
-            part[name]
+            part[name] * (part["block_size"] if name == "topk_blocks" else 1)
             for part in parts
             for name in ROOM & part.keys()
             if "moe_eval_capacity_token_fraction" not in part  # NLLB-MoE's take all: see `_missing`
@@ -200,7 +200,10 @@ class Checkpoint(Subject):
 
     @torch.inference_mode()
     def visible(self, length: int) -> list[Tensor]:
-        usual, *_ = super().visible(length)
+        every = super().visible(length)
+        if self._room is not None and length > self._room:  # what is selected depends on the text
+            return every
+        usual, *_ = every
         with one_pass(keep=True) as kept:
             self._top((self.ordinary * length)[:length])
         # Layers of one kind share a mask.

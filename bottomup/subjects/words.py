@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from tokenizers import Encoding, Tokenizer
 
-from bottomup.core.files.arrays import load_array
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
@@ -154,7 +153,7 @@ def held_out(seen: "Seen", sentences: np.ndarray) -> TokenFile:
 
     Raises UserError if the blocks are of another text.
     """
-    blocks = load_array(seen.needed("blocks"))
+    blocks = seen.blocks
     if not (written := seen.paths("written")):
         tokens = TokenFile.load(seen.needed("text").parent)
         require_equal_lengths(sentences=tokens, blocks=blocks)

@@ -55,7 +55,8 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     sentences, blocks = (whole[name].to_numpy()[kept] for name in ("sentence", "block"))
     in_view, count = places(seen.there, kept), jackknife.n_blocks(seen.blocks)
     labels, controls = {}, {}
-    for task in (task for task in settings.tasks if task in whole):
+    tasks = [task for task in settings.tasks if task in whole]
+    for task in tasks:
         of_task, of_every = (whole[task].to_numpy()[of] for of in (kept, every))
         if len({*of_task}) < 2:
             log.warning(f"task {task}: all {len(kept)} words have one label, so it is left out")
@@ -64,7 +65,7 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
         labels[task], controls[task] = of_task, control[seen.there[every]]
     if not labels:
         raise UserError(
-            f"measures.probes.tasks: found {', '.join(settings.tasks)}, of which none has two "
+            f"measures.probes.tasks: found {', '.join(tasks)}, of which none has two "
             f"labels among {len(kept)} words; raise occurrences.n, or leave out the table probes"
         )
     for layer, view in enumerate(seen.views):

@@ -61,7 +61,7 @@ def _pictures(seen: Seen, settings: Settings) -> Iterator[pd.DataFrame]:
     if "ccg" not in seen.occurrences:
         del named["ccg"]
     for picture, (words, name) in named.items():
-        if not (ids := word_ids(words, name, seen.occurrences, seen.frequencies)):
+        if not (ids := word_ids(words, name, seen.whole, seen.frequencies)):
             continue
         shown = [seen, seen.masked] if picture == "token" and seen.masked else [seen]
         chosen = [_chosen(each, ids, seen.frequencies, settings) for each in shown]

@@ -85,7 +85,8 @@ def test_a_later_look_brings_each_to_its_number():
 
 def test_what_no_claim_rests_on_may_have_more_seeds():
     """An initial model keeps those that it has more."""
-    found = claims(("a", "undecided", "lm mlm", "change"))
+    about = ("b", "absent", "lm untrained", "change")
+    found = claims(("a", "undecided", "lm mlm", "change"), about)
     now = NOW | {"mlm_15": 8, "untrained": 8}
     asked = next_look(found, PLANNED, now, INITIAL, pruned=3)
     five = dict.fromkeys(["lm", "mlm", "untrained_causal"], 5)
@@ -130,7 +131,9 @@ def test_where_no_claim_is_judged_it_is_said(rows):
 
 def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_script):
     claims(
-        ("a", "undecided", "lm", "change"), ("b", "undecided", "mt untrained", "pruning")
+        ("a", "undecided", "lm", "change"),
+        ("b", "undecided", "mt untrained", "pruning"),
+        ("c", "reproduced", "mlm", "change"),
     ).to_csv(tmp_path / "claims.csv", index=False)
     tokens = {"lm": 1000, "mt": 2000, "mlm": 3000, "untrained": 0, "untrained_causal": 0}
     settings = {"planned": PLANNED, "seeds": NOW, "initial": INITIAL, "halves": 0}

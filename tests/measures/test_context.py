@@ -272,7 +272,7 @@ def test_tokens_beside_one_that_was_not_seen_are_left_out():
     # Of the rows at positions 1 to 11, those at 5, 6 and 7 have 4 others on either side.
     assert sorted(draw(occurrences, labels, labels, 10, 1).tokens) == [4, 5, 6]
     holed = occurrences.drop(index=5).reset_index(drop=True)
-    with pytest.raises(UserError, match="none of 10 tokens has 4 others of its sentence"):
+    with pytest.raises(UserError, match="of 10 tokens 0 have 4 others of their sentence"):
         draw(holed, labels[:10], labels[:10], 10, 1)
 
 
