@@ -21,6 +21,15 @@ def test_a_warm_program_finds_no_module_of_this_repository(tmp_path):
     assert own == []
 
 
+def test_a_warm_program_reads_what_bash_writes_for_it(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import sys\nprint(*(open(path).read() for path in sys.argv[1:]))\n")
+    with warm("json") as python:
+        command = f"{python} {program} <(echo one) <(echo two)"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["one", "two"]
+
+
 def test_a_server_that_cannot_start_keeps_no_program_waiting(capfd):
     with warm("no_such_module") as python:
         done = subprocess.run([python, "-m", "this"], capture_output=True, timeout=60)

@@ -34,7 +34,9 @@ if not sys.argv[1:] or not (sys.argv[1] == "-m" or sys.argv[1].endswith(".py")):
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
     socket.send_fds(server, [b"."], [0, 1, 2])
-    server.sendall(json.dumps([os.getcwd(), sys.argv[1:], dict(os.environ)]).encode())
+    # What bash opens for <(command) is open in this process alone.
+    mine = [word.replace("/dev/fd/", f"/proc/{{os.getpid()}}/fd/") for word in sys.argv[1:]]
+    server.sendall(json.dumps([os.getcwd(), mine, dict(os.environ)]).encode())
     server.shutdown(socket.SHUT_WR)
     status = server.recv(8)
 sys.exit(int(status or 1))
