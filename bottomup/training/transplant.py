@@ -19,12 +19,11 @@ def chosen(functions: pd.DataFrame, settings: HeadsFrom, seed: int) -> list[Plac
 
     functions: `head_functions` of the run that they are taken from.
 
-    Raises UserError if none has a function.
+    Raises UserError if none has a function, or if there are no others.
     """
-    held = functions.groupby(["layer", "head"])["held"].any()
+    held, name = functions.groupby(["layer", "head"])["held"].any(), functions["objective"].iloc[0]
     functional = [place for place, has in held.items() if has]
     if not functional:
-        name = functions["objective"].iloc[0]
         raise UserError(
             f"no encoder head of {name} has a function, so there is none to start with; take heads "
             "of a run that has one (head_functions.csv), or lower heads.thresholds"
@@ -36,6 +35,11 @@ def chosen(functions: pd.DataFrame, settings: HeadsFrom, seed: int) -> list[Plac
         others = [place for place, has in of_layer.items() if not has]
         rng.shuffle(others)
         drawn += sorted(others[: int(of_layer.sum())])
+    if not drawn:
+        raise UserError(
+            f"in each layer of {name} where a head has a function all have one, so there are no "
+            "others to start with; take heads of another run, or raise heads.thresholds"
+        )
     return drawn
 
 

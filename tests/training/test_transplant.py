@@ -55,6 +55,11 @@ def test_a_run_without_functions_has_none_to_give():
         chosen(functions({1: [], 2: []}), heads_from(), 1)
 
 
+def test_where_all_heads_of_a_layer_have_a_function_there_are_no_others():
+    with pytest.raises(UserError, match="in each layer of lm where a head has a function all have"):
+        chosen(functions({1: [], 2: [1, 2, 3, 4]}), heads_from("others"), 1)
+
+
 @torch.no_grad()
 def heads_output(model, x, layer, head):
     """What one head adds to the residual stream, computed apart."""
