@@ -1,8 +1,8 @@
 """Run studies in a tiny size, one after another: python -m tests.every_study [STUDY ...]
 
-Without names all of studies/, in hours; but for those whose text or models are fetched from
-elsewhere. Each is laid under sizes of the smoke and the mixed study, so all that it asks for is
-run, and its numbers mean nothing. It goes to results/tiny_STUDY/.
+Without names all of studies/, about an hour on two cores; but for those whose text or models are
+fetched from elsewhere. Each is laid under sizes of the smoke and the mixed study, so all that it
+asks for is run, and its numbers mean nothing. It goes to results/tiny_STUDY/.
 """
 
 import subprocess
