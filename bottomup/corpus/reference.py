@@ -52,6 +52,6 @@ def notice(settings: str, splits: Path) -> str | None:
     if not other:
         return "The text is that of docs/findings.md."
     return (
-        "The text is not that of docs/findings.md, since packages change: "
-        f"{', '.join(other)} differ, and numbers with them."
+        "The text is not that of docs/findings.md, since packages change. What differs, "
+        f"and numbers with it: {', '.join(other)}."
     )

@@ -135,8 +135,8 @@ class Objective(BaseModel, ABC):
 
     @property
     def predictions_a_token(self) -> float:
-        """About how many predictions a token of the predicted side has; `predicts_of` is more
-        exact."""
+        """How many predictions a token of the predicted side has on average, if not at an end; see
+        `predicts_of`."""
         return 1.0
 
     def predicts_of(self, source: np.ndarray, target: np.ndarray | None) -> float:

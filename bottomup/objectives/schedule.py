@@ -131,11 +131,6 @@ class Objective(objectives.Objective):
     def read_as(self):
         return self.seen.read_as
 
-    @property
-    def predictions_a_token(self):
-        shares = [part.share for part in self.parts]
-        return float(np.dot(shares, [part.predictions_a_token for part in self.made_of]))
-
     def example(self, source, target, vocab_size, rng) -> Example:
         """The example on which its models are measured; training follows `at` instead."""
         return self.seen.example(source, target, vocab_size, rng)

@@ -19,10 +19,6 @@ class Objective(denoising.Objective):
 
     hide: float = Field(0.15, ge=0.01, lt=1, description="share of tokens to hide")
 
-    @property
-    def predictions_a_token(self) -> float:
-        return self.hide + self.hide / SPAN
-
     def example(self, source, target, vocab_size, rng) -> Example:
         read, written = zip(*(self.parted(row, rng) for row in source), strict=True)
         spans = stacked(written)

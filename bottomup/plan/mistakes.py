@@ -583,7 +583,7 @@ def _beyond(
     last = -(-tokens // batch)
     for step in steps:
         if step > last:
-            yield (f"training_steps.{name}: found {step}; allowed: <= {last}, {most} ({BATCHES})")
+            yield f"training_steps.{name}: found {step}; allowed: <= {last}, {most} ({BATCHES})"
 
 
 def _too_short(path: str, options: Any, tokens: float, told: str, batch: float) -> Iterator[str]:

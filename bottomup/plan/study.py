@@ -6,7 +6,7 @@ Objectives and corpus sources are modules with their own options, which their ow
 import importlib
 import json
 import pkgutil
-from functools import cache
+from functools import cache, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -45,7 +45,7 @@ from bottomup.plan.objective_sections import (
     trunk_of,
 )
 from bottomup.plan.unchecked import section
-from bottomup.training.budget import operations, source_tokens
+from bottomup.training.budget import in_training, operations, source_tokens
 
 if TYPE_CHECKING:
     from bottomup.corpus.sources import SourceOptions
@@ -287,7 +287,9 @@ class Study(Section):
 
     def operations(self, objective: str) -> float:
         """About how many operations an objective's training needs for each source token."""
-        return 6 * operations(*self._typical(objective))
+        options, text, shape, sizes = self._typical(objective)
+        done = partial(operations, shape=shape, vocab_sizes=sizes)
+        return 6 * in_training(done, options, text, short_first=[])
 
     def _typical(self, objective: str) -> tuple["Objective", Text, Model | Trunk, dict[str, int]]:
         """An objective, the text that its runs read if sentences are typical, and their size."""

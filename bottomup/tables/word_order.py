@@ -4,6 +4,7 @@ A model that predicts nothing has no loss.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bottomup.core.settings import Section, Seed, Trained, key
@@ -54,8 +55,6 @@ class Settings(Keys):
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
-    from dataclasses import replace
-
     from bottomup.core.device import device
     from bottomup.core.files.joins import require_equal_lengths
     from bottomup.core.files.tables import read_table

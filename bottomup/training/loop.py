@@ -142,6 +142,8 @@ class Trainer:
     def require_updates(self) -> None:
         """Raise UserError if a part of the objective has no update in all that the run may read."""
         parts = [part for part in self.objective.all if len(part.all) == 1]
+        if len(parts) == 1:  # has the first update
+            return
         idle = {id(part): f"{part.name} (part {n})" for n, part in enumerate(parts, start=1)}
         tokens = 0
         for step, sentences in enumerate(self.batches(), start=1):

@@ -59,7 +59,7 @@ class Seen:
     @cached_property
     def occurrences(self) -> pd.DataFrame:
         """Those that are seen: a row for each of a view."""
-        return self.whole[self.there].reset_index(drop=True)
+        return self.whole[self.there].reset_index(drop=True) if SEEN in self.whole else self.whole
 
     @property
     def blocks(self) -> np.ndarray:

@@ -436,7 +436,7 @@ BAD = {
 @pytest.mark.parametrize("view", BAD.values(), ids=BAD)
 def test_a_view_that_is_none_is_refused_in_one_line(measure, view, request):
     if request.node.callspec.id.startswith(("NaN-moments", "infinity-moments", "no rows-moments")):
-        pytest.skip("moments tell of it when they are asked")
+        pytest.skip("moments add up what they are given, and refuse when asked for a value")
     with pytest.raises((UserError, ValueError)) as error:
         measure(view)
     assert type(error.value) in (UserError, ValueError)
@@ -447,7 +447,7 @@ def test_a_view_that_is_none_is_refused_in_one_line(measure, view, request):
 def test_rows_that_do_not_match_are_refused_in_one_line(measure, request):
     view = np.random.default_rng(0).normal(size=(N - 1, 4))
     if request.node.callspec.id in ("cluster", "nearest", "picture", "moments"):
-        pytest.skip("nothing else has rows")
+        pytest.skip("it is given one view alone, so no other rows can differ")
     with pytest.raises(UserError, match=str(N)) as error:
         measure(view)
     assert "\n" not in str(error.value)

@@ -4,6 +4,9 @@ import pytest
 
 from bottomup import objectives
 from bottomup.core.schema import problems
+from bottomup.corpus.batches import Text
+from bottomup.training.budget import in_training, predictions
+from tests.tiny import random_tokens
 
 LM, MLM = objectives.load("lm", {}), objectives.load("mlm", {"choose": 0.25})
 
@@ -67,9 +70,10 @@ def test_it_is_looked_at_as_its_last_part_or_the_one_that_is_named(name):
 
 @pytest.mark.parametrize("name", ["schedule", "mix"])
 def test_predictions_are_those_of_the_parts_by_their_shares(name):
-    """0.4 x 1 + 0.6 x 0.25."""
+    """0.4 x 1 + 0.6 x 0.25 of each token but the first of a sentence of 11 with </s>."""
     objective = made(name, ("lm", 0.4), ("mlm", 0.6))
-    assert objective.predictions_a_token == pytest.approx(0.55)
+    text = Text(random_tokens(20, 0, low=10, high=10))
+    assert in_training(predictions, objective, text, []) == pytest.approx(0.55 * 10 / 11)
 
 
 def test_options_of_parts_have_their_defaults_so_that_equal_ones_are_equal():
