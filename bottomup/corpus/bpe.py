@@ -36,6 +36,8 @@ from bottomup.corpus.specials import EOS, SPECIALS, UNK
 WORD_START = "▁"
 # A sigma after a letter and before none; marks and apostrophes may be between (Unicode, 3.13).
 FINAL_SIGMA = r"(?<=[\p{L}\p{M}]|\p{L}['’.:·])Σ(?![\p{M}'’.:·]*\p{L})"
+# Of these languages I is the capital of ı, and İ of i (Unicode, SpecialCasing).
+DOTTED_I_LANGUAGES = frozenset(["az", "tr"])
 # Characters inside words (Unicode, UAX #29). MARKS: combining marks, and format characters such as
 # joiners, without the mark of `segmentation`. LETTERS: also signs of Armenian and Hebrew for sounds
 # or stress. SIGNS stand between letters. So do DOT and QUOTES, but only in the languages or script
@@ -84,6 +86,28 @@ def learn(
     return _train(batches, characters + merges, *settings)
 
 
+def normalizer(lowercase: bool, language: str, spaces: bool = False) -> normalizers.Normalizer:
+    """What a text becomes before it is cut into words; the arguments are those of `learn`."""
+    return normalizers.Sequence(
+        [
+            normalizers.NFC(),
+            *(_lower(language, spaces) if lowercase else []),
+            normalizers.Replace(WORD_START, "_"),
+            *([normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()] if spaces else []),
+        ]
+    )
+
+
+def _lower(language: str, spaces: bool) -> Iterable[normalizers.Normalizer]:
+    """Lower case, before which comes what Rust's does otherwise than readers expect."""
+    if spaces or script(language) == "Grek":
+        yield normalizers.Replace(Regex(FINAL_SIGMA), "ς")
+    if base(language) in DOTTED_I_LANGUAGES:
+        yield normalizers.Replace("İ", "i")
+        yield normalizers.Replace("I", "ı")
+    yield normalizers.Lowercase()
+
+
 def _train(
     batches: Iterable[list[str]],
     vocabulary_size: int,
@@ -92,16 +116,7 @@ def _train(
     spaces: bool,
 ) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(unk_token=SPECIALS[UNK]))
-    tokenizer.normalizer = normalizers.Sequence(
-        [
-            normalizers.NFC(),
-            # Python lowercases the last sigma of a word to ς, as readers expect; Rust does not.
-            *([normalizers.Replace(Regex(FINAL_SIGMA), "ς")] if lowercase and spaces else []),
-            *([normalizers.Lowercase()] if lowercase else []),
-            normalizers.Replace(WORD_START, "_"),
-            *([normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()] if spaces else []),
-        ]
-    )
+    tokenizer.normalizer = normalizer(lowercase, language, spaces)
     word = f" ?(?:{word_pattern(language)})" if spaces else word_pattern(language)
     marks = [] if spaced(language) else [pre_tokenizers.Split(MARK, behavior="removed")]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

@@ -87,8 +87,11 @@ def quality(
     require_equal_lengths(pairs=pairs, blocks=blocks)
     order = generator(seed, "translated").permutation(len(pairs))
     some = np.sort(order[: options.sentences])
-    references = [unmarked(text) for text in pairs["target"].iloc[some]]
     tokenizer = load_tokenizer(tokenizer_file)
+    # In lower case, if translations are: sacreBLEU's knows no language.
+    references = [
+        tokenizer.normalizer.normalize_str(unmarked(text)) for text in pairs["target"].iloc[some]
+    ]
     hypotheses = translations(
         model,
         text.select(some),

@@ -16,6 +16,7 @@ from bottomup.core.languages import short
 from bottomup.core.names import TWIN, whole
 from bottomup.core.schema import nearest, problems, validated
 from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
+from bottomup.corpus.bpe import normalizer
 from bottomup.corpus.cleaning import cleaned
 from bottomup.corpus.segmentation import base, words
 from bottomup.plan.objective_sections import (
@@ -538,20 +539,19 @@ def _compared(config: dict) -> list[str]:
 def _pictures(config: dict) -> Iterator[str]:
     """Values of `measures.projection` that no text can have."""
     projection = section(section(config, "measures"), "projection")
-    lowercase = section(section(config, "corpus"), "bpe").get("lowercase")
+    lowercase = section(section(config, "corpus"), "bpe").get("lowercase") is True
+    languages = _source_language(config) if lowercase else []
     named = {f"words[{i}]": word for i, word in enumerate(list_of(projection, "words"))}
     named |= {name: projection.get(name) for name in ("position_word", "ccg_word")}
     for name, word in named.items():
         if not isinstance(word, str):
             continue
-        path = f"measures.projection.{name}"
+        found = f'measures.projection.{name}: found "{word}"; allowed'
+        lower = [normalizer(True, language).normalize_str(word) for language in languages]
         if word.split() != [word]:
-            yield f'{path}: found "{word}"; allowed: one word'
-        elif lowercase is True and word != word.lower():
-            yield (
-                f'{path}: found "{word}"; allowed: "{word.lower()}", since corpus.bpe.lowercase is '
-                "true"
-            )
+            yield f"{found}: one word"
+        elif lower not in ([], [word]):
+            yield f'{found}: "{lower[0]}", since corpus.bpe.lowercase is true'
     perplexity, occurrences = (number(projection, name) for name in ("perplexity", "occurrences"))
     if perplexity >= occurrences / 3:
         yield (

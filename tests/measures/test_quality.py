@@ -176,25 +176,35 @@ def test_bleu_of_other_sentences_is_low(monkeypatch, test_split):
     assert scores["bleu"].value < 20
 
 
-@pytest.mark.parametrize("lowercase", [True, False])
-def test_case_counts_where_sub_words_have_it(monkeypatch, tmp_path, lowercase):
-    """Of words that are right, but for the case of all letters."""
-    references = ["Press the Enter key now to save"] * 4
-    path = tmp_path / "tokenizer.json"
-    learn([references], 9, lowercase, "en", spaces=True).save(str(path))
+def scored(monkeypatch, tmp_path, reference, said, lowercase, language):
+    """Scores of a model whose translations of `reference` are all `said`."""
+    references, path = [reference] * 4, tmp_path / "tokenizer.json"
+    learn([references], 9, lowercase, language, spaces=True).save(str(path))
     pd.DataFrame({"source": references, "target": references}).to_parquet(
         tmp_path / "pairs.parquet"
     )
-    said = [text.swapcase() for text in references]
-    monkeypatch.setattr(quality, "translations", lambda *_: said)
-    beam = Translation(beam_size=1, length_penalty=0.6, sentences=4, language="en")
+    monkeypatch.setattr(quality, "translations", lambda *_: [said] * 4)
+    beam = Translation(beam_size=1, length_penalty=0.6, sentences=4, language=language)
     scoring = Scoring(seed=1, translation=beam, choose=None)
     model, text, blocks = initial("mt"), random_text(4, translated=True), np.array([0, 1, 2, 3])
     files = [tmp_path / "pairs.parquet", path]
-    scores = quality.quality(model, objectives.load("mt", {}), scoring, text, blocks, files)
+    return quality.quality(model, objectives.load("mt", {}), scoring, text, blocks, files)
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_case_counts_where_sub_words_have_it(monkeypatch, tmp_path, lowercase):
+    """Of words that are right, but for the case of all letters."""
+    reference = "Press the Enter key now to save"
+    scores = scored(monkeypatch, tmp_path, reference, reference.swapcase(), lowercase, "en")
     for name in ("bleu", "chrf"):
         assert scores[name].value == pytest.approx(100) if lowercase else scores[name].value < 30
         assert f"case:{'lc' if lowercase else 'mixed'}" in scores[name].signature
+
+
+def test_a_right_translation_has_100_in_the_lower_case_of_its_language(monkeypatch, tmp_path):
+    reference, said = "Işık İçin KAPI açık kalsın", "ışık için kapı açık kalsın"
+    scores = scored(monkeypatch, tmp_path, reference, said, True, "tr")
+    assert [scores[name].value for name in ("bleu", "chrf")] == pytest.approx([100, 100])
 
 
 def test_bleu_and_chrf_are_those_of_sacrebleu_on_the_sentences_left():

@@ -414,6 +414,8 @@ measures.projection.words = ["is", "Are"]
   measures.projection.words[1]: found "Are"; allowed: "are", since corpus.bpe.lowerca
 measures.projection.position_word = "I"
   measures.projection.position_word: found "I"; allowed: "i", since corpus.bpe.lower
+corpus.languages = ["tr", "en"]; annotation.pipeline = null; measures.projection.ccg_word = "Işık"
+  measures.projection.ccg_word: found "Işık"; allowed: "ışık", since corpus.bpe.lower
 measures.projection.ccg_word = "New York"
   measures.projection.ccg_word: found "New York"; allowed: one word
 measures.projection.ccg_word = ""
