@@ -5,6 +5,7 @@ import json
 import math
 import operator
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -547,9 +548,12 @@ def _pictures(config: dict) -> Iterator[str]:
         if not isinstance(word, str):
             continue
         found = f'measures.projection.{name}: found "{word}"; allowed'
+        composed = unicodedata.normalize("NFC", word)
         lower = [normalizer(True, language).normalize_str(word) for language in languages]
         if word.split() != [word]:
             yield f"{found}: one word"
+        elif word != composed:
+            yield f'{found}: "{composed}", in Unicode NFC, as text is read'
         elif lower not in ([], [word]):
             yield f'{found}: "{lower[0]}", since corpus.bpe.lowercase is true'
     perplexity, occurrences = (number(projection, name) for name in ("perplexity", "occurrences"))

@@ -414,6 +414,8 @@ measures.projection.words = ["is", "Are"]
   measures.projection.words[1]: found "Are"; allowed: "are", since corpus.bpe.lowerca
 measures.projection.position_word = "I"
   measures.projection.position_word: found "I"; allowed: "i", since corpus.bpe.lower
+measures.projection.ccg_word = "a\u0301"
+  measures.projection.ccg_word: found "a\u0301"; allowed: "\u00e1", in Unicode NFC, as text is read
 corpus.languages = ["tr", "en"]; annotation.pipeline = null; measures.projection.ccg_word = "Işık"
   measures.projection.ccg_word: found "Işık"; allowed: "ışık", since corpus.bpe.lower
 measures.projection.ccg_word = "New York"
