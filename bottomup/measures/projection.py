@@ -135,8 +135,8 @@ def word_ids(
         if (n := counts.get(word, 0)) < MIN_OCCURRENCES:
             rare = (
                 f'measures.projection.{key}: found "{word}", which occurs {n} times as one token; '
-                f"allowed: words with at least {MIN_OCCURRENCES} occurrences, of which the most "
-                f"frequent are {examples}"
+                f"allowed: words with at least {MIN_OCCURRENCES} occurrences; the most frequent "
+                f"are {examples}"
             )
             if not spare:
                 log.warning("%s; it is left out", rare)

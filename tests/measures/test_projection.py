@@ -180,7 +180,8 @@ def test_a_text_without_frequent_words_has_no_picture(caplog):
     table = pd.DataFrame({"input_id": [RARE] * 9, "right_id": EOS})
     assert word_ids(["rare"], "words", table, FREQUENCIES) == {}
     [message] = caplog.messages
-    assert "at least 10 occurrences" in message and message.endswith("; it is left out")
+    assert "at least 10 occurrences; the most frequent are rare (9)" in message
+    assert message.endswith("; it is left out")
 
 
 @pytest.mark.parametrize("token", ["is", "是", "の", "कि", "ไม่", "İş"])
