@@ -524,7 +524,8 @@ def find_fonts(figure: Figure) -> None:
         some = "".join(map(chr, sorted(needed)))[:SHOWN]
         log.warning(
             "no font on this machine has the characters %s, which are drawn as boxes; install one "
-            "(Debian, Ubuntu: fonts-noto-core, fonts-noto-cjk) and draw again",
+            "(Debian, Ubuntu: fonts-noto-core, fonts-noto-cjk; for emoji fonts-symbola, since "
+            "colored ones cannot be drawn) and draw again",
             some,
         )
 
