@@ -39,8 +39,8 @@ function offer(select, values, say = said) {
 
 const unique = values => [...new Set(values)];
 
-// A word of the study's text within ours, in the direction of its own script.
-const quoted = word => `\u2068${word}\u2069`;
+// A part of the study's text within ours, in the direction of its own script.
+const quoted = text => `\u2068${text}\u2069`;
 
 function listClaims(list, measures) {
   const claims = study.claims.filter(claim => measures.includes(claim.measure));
@@ -183,7 +183,7 @@ function newKind() {
   offer(at('head'), unique(heads.map(head => head.head)));
   const kept = study.attentions.find(each => each.run === at('run').value);
   const sentences = kept?.kinds[at('kind').value] ?? [];
-  offer(at('sentence'), sentences.map((_, n) => n), n => sentences[n].queries.join(' '));
+  offer(at('sentence'), sentences.map((_, n) => n), n => quoted(sentences[n].queries.join(' ')));
   newHead();
 }
 
@@ -330,7 +330,7 @@ const believing = () => study.beliefs.find(each => each.run === at('believing').
 
 function newBelieving() {
   const {sentences} = believing();
-  offer(at('believed'), [...sentences.keys()], n => sentences[n].right.join(' '));
+  offer(at('believed'), [...sentences.keys()], n => quoted(sentences[n].right.join(' ')));
   showBeliefs();
 }
 

@@ -315,6 +315,10 @@ def test_a_word_written_from_the_right_turns_no_other_text(shown, tmp_path):
     page.write_text(page.read_text().replace("big", f"{override}big").replace("dog", override))
     shown.get(page.as_uri())
     wait(shown, lambda: told(shown).startswith("Layer"))
+    for select in ("#sentence", "#believed"):  # a sentence begins where its script does
+        for option in find(shown, f"{select} option"):
+            text = option.get_property("textContent")
+            assert (text[0], text[-1]) == ("\u2068", "\u2069"), select
     choose(shown, "word", 1)
     choose(shown, "picture", "position")
     find(shown, "#pictures summary")[0].click()
