@@ -525,7 +525,7 @@ def find_fonts(figure: Figure) -> None:
         log.warning(
             "no font on this machine has the characters %s, which are drawn as boxes; install one "
             "(Debian, Ubuntu: fonts-noto-core, fonts-noto-cjk; for emoji fonts-symbola, since "
-            "colored ones cannot be drawn) and draw again",
+            "colored ones cannot be drawn), delete this figure and run again",
             some,
         )
 
