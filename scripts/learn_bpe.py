@@ -1,7 +1,7 @@
 """Learn the tokenizer of one side from the training split.
 
-Settings: merges, lowercase, language (of this side, ISO 639-1; it decides how apostrophes are cut),
-    spaces (whether the sub-words keep them).
+Settings: merges, lowercase, language (of this side, ISO 639-1; it decides how words are cut and
+    lower-cased), spaces (whether the sub-words keep them).
 Inputs: train.parquet.
 Outputs: tokenizer.{side}.json in the format of Hugging Face tokenizers.
 """
