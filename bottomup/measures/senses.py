@@ -128,17 +128,19 @@ def related(a: str, b: str) -> bool:
 
 
 def letters(word: str) -> str:
-    """A word by letters: Korean syllables are taken apart, and each Chinese or Japanese character,
-    which says as much as two letters, stands twice.
+    """A word by letters: Korean and Ethiopic syllables are taken apart, and each Chinese or
+    Japanese character, which says as much as two letters, stands twice.
 
-    >>> len(letters("파일")), letters("文件"), letters("é")
-    (5, '文文件件', 'é')
+    >>> len(letters("파일")), letters("ፋይል"), letters("文件"), letters("é")
+    (5, 'ፈ3የ5ለ5', '文文件件', 'é')
     """
     found = []
     for character in word:
         script = unicodedata.name(character, "").partition(" ")[0]
         if script == "HANGUL":
             found.append(unicodedata.normalize("NFD", character))
+        elif script == "ETHIOPIC":  # Unicode has a row of eight vowels for each consonant
+            found.append(f"{chr(ord(character) & ~7)}{ord(character) & 7}")
         else:
             found.append(character * (2 if script in TWICE else 1))
     return "".join(found)

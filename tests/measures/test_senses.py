@@ -222,6 +222,9 @@ def test_forms_of_a_translation_are_one_sense():
         and related("ファイル", "ファイルを")
     )
     assert not related("文件", "文本") and not related("파일", "폴더")
+    # Amharic: a file, files, windows.
+    assert related("ፋይል", "ፋይሎች") and related("መስኮት", "መስኮቶች")
+    assert not related("ፋይል", "መስኮት")
     forms = ["öffnen"] * 3 + ["geöffnet"] * 2 + ["offen", "auf", "auf", "auf", "auf"]
     found = senses_of(pd.Series(forms))
     assert found == {"auf": "auf", "öffnen": "öffnen", "geöffnet": "öffnen", "offen": "offen"}
