@@ -24,6 +24,7 @@ from bottomup.measures.jackknife import UNIT, WITHOUT
 # The light end of the colormap is too faint for lines on white.
 SHADES = matplotlib.colormaps["viridis"].resampled(len(RANKS) + 1)
 WIDEST = 6  # panels in a row
+LEGEND = 1.9  # inches
 DASHED = (0, (2.5, 1.2))
 # Related parts of speech share a color and a marker; the second of the two is dashed.
 LOOKS = {
@@ -97,7 +98,6 @@ def draw(
     one panel.
     """
     sources = [name for name in ("ours", "published") if (drawn["source"] == name).any()]
-    # A single panel has its legend beside it.
     columns = min(len(panels), WIDEST)
     rows = [(source, some) for source in sources for some in style.in_rows(panels, columns)]
     rows = [
@@ -105,8 +105,8 @@ def draw(
         for source, some in rows
         if ((drawn["source"] == source) & drawn["panel"].isin(some)).any()
     ]
-    width = 2.35 * columns + (2.3 if columns == 1 else 0.4)
-    figure = Figure(figsize=(width, 2.5 * len(rows) + 0.2), layout="constrained")
+    width, height = 2.35 * columns + 0.4, 2.5 * len(rows) + 0.2
+    figure = Figure(figsize=(width, height), layout="constrained")
     grid = figure.subplots(len(rows), columns, sharey=True, squeeze=False)
     empty: list[tuple[Axes, str | None]] = []
     for (source, some), row in zip(rows, grid, strict=True):
@@ -119,7 +119,8 @@ def draw(
                 _panel(axes, shown, LOOKS[grouping])
                 finish(axes, shown)
         row[0].set_ylabel(f"{SOURCES[source]}\n{style.DISTANCE}")
-    # The last of them has the legend.
+    # The last of them has the legend, which without one has a place of its own.
+    figure.set_figwidth(width if empty else width + LEGEND)
     for axes, panel in empty[:-1]:
         if panel:
             style.say(axes, f"{style.objective(panel).label}:\nnot in the paper")

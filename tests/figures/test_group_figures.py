@@ -90,6 +90,14 @@ def test_a_single_model_leaves_room_for_its_panel(study, name, grouping):
     assert figure.axes[0].get_window_extent().width > figure.get_window_extent().width / 3
 
 
+@EVERY
+def test_panels_without_an_empty_one_leave_room_for_the_legend(study, name, grouping):
+    figure, _ = draw(name, grouping, study(objectives=("mt", "mlm")))
+    figure.draw_without_rendering()
+    left, right = (axes.xaxis.label.get_window_extent() for axes in figure.axes[-2:])
+    assert left.width and left.x1 < right.x0
+
+
 def test_every_group_that_is_measured_has_a_look():
     assert list(groups.LOOKS["frequency_rank"]) == list(RANKS)
     assert list(groups.LOOKS["pos"]) == list(TAGS)
@@ -266,6 +274,6 @@ def test_many_models_are_in_several_rows(study):
     many = pd.concat([first.assign(objective=f"model_{n}") for n in range(12)])
     figure, _ = influence_of_groups.draw({"influence": many}, "frequency_rank")
     width, height = figure.get_size_inches()
-    assert len(figure.axes) == 12 and width < 16 and height > 4
+    assert len(figure.axes) == 12 and width < 17 and height > 4
     tops = [axes.get_ylim() for axes in figure.axes]
     assert len(set(tops)) == 1
