@@ -48,6 +48,8 @@ PLACES = (*(f"{offset:+d}" if offset else "0" for offset in OFFSETS), ANYWHERE)
 # Times d_model, what half the squared weights of a classifier cost, in nats. So scaled, a penalty
 # leaves views of all widths the same information (docs/decisions.md).
 PENALTY = 0.4
+# Occurrences of a token, on average, half of them held out from a classifier, for values to count.
+OCCURRENCES_A_TOKEN = 10
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def by_classifier(
     permuted = seeds.generator(seed, "shuffled labels").permutation(sample.tokens)
     [nothing] = bounded(sample.rows[[REACH]], permuted)
     yield from _rows(
-        ("classifier", sample, information[0].n_occurrences),
+        ("classifier", sample, information[0].n_occurrences, OCCURRENCES_A_TOKEN // 2),
         values(information),
         values(by_token),
         [nothing.mi_nats] * len(PLACES),
@@ -212,7 +214,7 @@ def by_clusters(
         return np.array(by_place)
 
     yield from _rows(
-        ("clusters", sample, len(tokens)),
+        ("clusters", sample, len(tokens), OCCURRENCES_A_TOKEN),
         values(sample.rows, [blocks] * len(PLACES)),
         values(sample.changed, sample.changed_blocks),
         [shuffled(tokens, clusters[some], seed) for some in sample.rows],
@@ -222,7 +224,7 @@ def by_clusters(
 
 
 def _rows(
-    of: tuple[str, Sample, int],
+    of: tuple[str, Sample, int, int],
     information: np.ndarray,
     by_token: np.ndarray,
     chance: list[float],
@@ -231,10 +233,11 @@ def _rows(
 ) -> Iterator[dict]:
     """The rows of an estimator: information, what the token itself says, and the rest.
 
-    of: the estimator, the tokens, and how many of them it measures. information, by_token: for each
-    place, with all blocks and then without each, `[places, 1 + count]`.
+    of: the estimator, the tokens, how many of them it measures, and how many of a token it needs on
+    average. information, by_token: for each place, with all blocks and then without each,
+    `[places, 1 + count]`.
     """
-    estimator, sample, n_occurrences = of
+    estimator, sample, n_occurrences, needed = of
     n_labels = len(np.unique(sample.tokens))
     quantities = {
         "information": (information, within, chance),
@@ -251,4 +254,5 @@ def _rows(
                 "entropy_nats": entropy_nats,
                 "n_occurrences": n_occurrences,
                 "n_labels": n_labels,
+                "n_needed": needed * n_labels,
             }

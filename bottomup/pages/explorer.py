@@ -22,6 +22,7 @@ from bottomup.figures import projection, style
 from bottomup.figures.head_functions import LABELS
 from bottomup.pages import render
 from bottomup.pages.signs import VERDICTS, sign
+from bottomup.tables import too_few
 
 DIGITS = 4
 MOST_POINTS = 60  # of each word and kind, in a t-SNE picture
@@ -71,7 +72,7 @@ def curves(name: str, table: pd.DataFrame) -> dict:
     choices: these first columns without runs and layers, each with its values.
     x: the layers, or the steps from one to the next.
     curves: for each, its run or both runs, the numbers of its choices, and over x the values and
-        both ends of their intervals, null if there is none.
+        both ends of their intervals, null if there is none or it rests on too few cases.
     """
     columns = list(table.columns)
     value = columns[columns.index("ci_low") - 1]
@@ -81,6 +82,7 @@ def curves(name: str, table: pd.DataFrame) -> dict:
         table = table.assign(estimator=table["estimator"] + n)
     x = _x(table)
     table = table.assign(x=x)[x.notna()]
+    table.loc[too_few(table), [value, "ci_low", "ci_high"]] = np.nan
     layers = sorted(set(table["x"]), key=_place)
     choices = [each for each in about if not each.startswith(("objective", "seed", "layer"))]
     values = {each: list(map(str, dict.fromkeys(table[each]))) for each in choices}

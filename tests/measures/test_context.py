@@ -192,10 +192,11 @@ def test_rows_name_their_place_and_what_they_rest_on():
     assert PLACES == ("-4", "-3", "-2", "-1", "0", "+1", "+2", "+3", "+4", "anywhere")
     # Of 12 tokens 4 have 4 on either side; of 10 blocks, 5 are held out.
     assert (found["n_occurrences"] == 200 * 4 / 2).all()
-    assert (found["n_labels"] == WORDS).all()
+    assert (found["n_labels"] == WORDS).all() and (found["n_needed"] == 5 * WORDS).all()
     assert (found["entropy_nats"] < np.log(WORDS)).all()
     of_clusters = measured(tokens, at(tokens, 1), by_clusters, n_clusters=30)
     assert (of_clusters["n_occurrences"] == 200 * 4).all()
+    assert (of_clusters["n_needed"] == 10 * WORDS).all()
     inside = found.dropna(subset="ci_low")
     assert len(inside) > 20
     assert (inside["ci_low"] < inside["nats"]).all()

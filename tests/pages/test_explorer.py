@@ -54,6 +54,13 @@ def test_curves_of_two_runs_and_over_steps():
     assert measure["x"] == ["0-1", "1-2"] and list(measure["choices"]) == ["group"]
 
 
+def test_a_value_that_rests_on_too_few_cases_is_null():
+    table = TABLES["change"].assign(n=[9, *[10] * (len(TABLES["change"]) - 1)], n_needed=10)
+    measure = explorer.curves("change", table)
+    shown = [x for _, _, values, *_ in measure["curves"] for x in values]
+    assert measure["curves"][0][2][0] is None and shown.count(None) == 1
+
+
 def test_what_is_missing_is_null_and_what_is_about_no_layer_is_left_out():
     table = TABLES["mutual_information"].query("not (objective == 'lm' and layer == 1)")
     whole = table.head(1).assign(layer=float("nan"))
