@@ -168,7 +168,7 @@ if JUDGED:
             mem_mb=1000,
             runtime=5,
         params:
-            settings=SLICES.show_claims(SHOWN),
+            settings=SLICES.show_claims(SHOWN, [Path(name).stem for name in JUDGED]),
         shell:
             """
             python scripts/show_claims.py --settings {params.settings:q} \

@@ -9,7 +9,6 @@ import pandas as pd
 from pydantic import Field
 
 from bottomup.claims import words
-from bottomup.claims.tables import LEARNING
 from bottomup.claims.words import PAPERS
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Section
@@ -77,8 +76,9 @@ class Objective(Section):
 
 class Study(Section):
     """What the page says of its study: its name, the shape of its models, the runs of each
-    objective, checkpoints beside them, and its figures; the objectives that are also trained on
-    halves of the text, and which PWCCA compares these (values by column).
+    objective, checkpoints beside them, its figures, and the names of the tables that claims read;
+    the objectives that are also trained on halves of the text, and which PWCCA compares these
+    (values by column).
     """
 
     study: str
@@ -86,6 +86,7 @@ class Study(Section):
     objectives: dict[str, Objective]
     checkpoints: list[str]
     figures: list[Figure]
+    tables: list[str]
     halves: list[str]
     pwcca: dict[str, str]
 
@@ -113,7 +114,7 @@ def page(
         meaning=words.MEANING,
         looks=VERDICTS,
         legend=[(_marks(places), *others) for places, *others in LEGEND],
-        rows=_rows(claims, specifications, study.figures),
+        rows=_rows(claims, specifications, study),
     )
 
 
@@ -187,9 +188,7 @@ def _rank(names: Iterable[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _rows(
-    claims: pd.DataFrame, specifications: pd.DataFrame, figures: Sequence[Figure]
-) -> list[dict]:
+def _rows(claims: pd.DataFrame, specifications: pd.DataFrame, study: Study) -> list[dict]:
     """The claims, each with its picture, its texts, and the keys that the page sorts by."""
     ranks = {
         "verdict": _rank(VERDICTS),
@@ -203,8 +202,8 @@ def _rows(
         keys = {name: rank[claim[name]] for name, rank in ranks.items()} | {"place": n}
         drawn = {"picture": picture(claim), "curve": curve(claim, specified)}
         texts = {"numbers": _value(claim), "details": _details(claim, specified)}
-        texts["figures"] = figures_of(claim, figures)
-        has_table = claim["measure"] != LEARNING  # which is read from the metrics of runs
+        texts["figures"] = figures_of(claim, study.figures)
+        has_table = claim["measure"] in study.tables
         rows.append(claim | drawn | texts | {"keys": keys, "has_table": has_table})
     return rows
 

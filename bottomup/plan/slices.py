@@ -302,11 +302,13 @@ class Slices:
             for estimator, values in module.TABLE.others(self.section(name)).items()
         }
 
-    def show_claims(self, figures: list[dict]) -> Slice:
-        """`figures`: each as `bottomup.pages.claims.Figure` has it."""
+    def show_claims(self, figures: list[dict], tables: list[str]) -> Slice:
+        """`figures`: each as `bottomup.pages.claims.Figure` has it. `tables`: those that claims
+        read, by name."""
         study = self.study
         values = self._size() | {
             "figures": figures,
+            "tables": tables,
             "halves": study.training_halves,
             "pwcca": self._estimators()["pwcca_between_runs"],
         }

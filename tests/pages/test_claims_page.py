@@ -91,6 +91,7 @@ STUDY = {
         {"name": "of_both", "tables": ["measures/mutual_information.csv"], "published": ["ib"]},
         {"name": "of_neither", "tables": ["measures/change.csv"], "published": []},
     ],
+    "tables": ["mutual_information", "change", "pruning"],
     "halves": ["lm"],
     "pwcca": {"variant": "definition", "weights": "x"},
 }
@@ -335,6 +336,12 @@ def test_a_row_links_to_its_figures_and_to_its_table(claim, figures):
     measure = claim.get("measure", "mutual_information")
     cells = page[page.index("<tbody>") :]
     assert re.findall(r"<a [^>]*>", cells) == [*links, f'<a href="measures/{measure}.csv">']
+
+
+@pytest.mark.parametrize("measure", ["influence", "learning_curves"])
+def test_a_row_links_to_no_table_that_the_study_does_not_make(measure):
+    page = written(pd.DataFrame([FIRST | {"measure": measure}]))
+    assert 'href="measures/' not in page
 
 
 def test_nothing_is_loaded(claims):

@@ -166,7 +166,7 @@ calibrate_claims --tables measures/{agreement,attention_patterns,bertscore,chang
 = initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
 < bottomup/pages/{claims.html,claims.css,claims.js,counts.html,head.html,pages.css,svg.html}
-= study planned; objectives.untrained.tokens null; model.layers 2; pwcca.variant definition
+= study planned; objectives.untrained.tokens null; model.layers 2; pwcca.variant definition; tables ["agreement", "attention_patterns", "bertscore", "change", "dictionary", "geometry", "head_functions", "head_importance", "influence", "isotropy", "mutual_information", "neighbors", "probes", "pruned_functions", "pruning", "pwcca_between_layers", "pwcca_between_runs", "stitching", "structural_probe", "word_order", "gates"]
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
 write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality

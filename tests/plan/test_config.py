@@ -1141,7 +1141,7 @@ def test_an_objective_may_have_a_shape_of_its_own():
     }
     assert Slices(study).train("mt", run)["model"] == DEFAULT["model"]
     # Pages say so, of it alone.
-    said = Slices(study).show_claims([])["objectives"]
+    said = Slices(study).show_claims([], [])["objectives"]
     assert said["mt_16h"]["shape"] == {"heads": 16, "layers": 2} and "shape" not in said["mt"]
 
 
