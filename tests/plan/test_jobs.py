@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 from unittest import mock
 
@@ -243,6 +244,18 @@ def test_a_figure_is_drawn_from_its_tables(subwords, name):
     folders = [path.split("/")[1] for path in paths]
     told = [table for table, n in settings["tables"] for _ in range(n)]
     assert told == own.get(name, folders) and len({*told}) == len(settings["tables"])
+
+
+def test_all_that_the_first_page_links_to_is_put_online(subwords):
+    copied = re.search(r"tar cf - (.*?)\)", (ROOT / "docs/site.md").read_text())[1].split()
+    job = subwords.by_output["index.html"]
+    _, arguments = command(job, subwords.results)
+    figures = json.loads(arguments["--settings"][0])["figures"]
+    linked = {path for figure in figures for path in figure["tables"]}
+    folders = {path.split("/")[0] for path in linked}
+    assert folders == {"measures", "corpus", "runs"}
+    for path in linked:
+        assert any(fnmatch(path, each) or path.startswith(f"{each}/") for each in copied), path
 
 
 def model_of(script):
