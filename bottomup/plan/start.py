@@ -93,10 +93,11 @@ def require_known(targets: Sequence[str], rules: Sequence["Rule"]) -> None:
     for target in targets:
         if target in names or any(rule.is_producer(os.path.normpath(target)) for rule in rules):
             continue
-        if target.endswith(SUFFIXES) and not target.startswith("results/"):
+        own = target.endswith(SUFFIXES) and not target.startswith("results/")
+        if own or os.path.isfile(STUDIES / f"{target}.yaml"):
             raise UserError(
-                f"found {target} among what is to be made; allowed: config files first, before all "
-                f"options: ./study STUDY {target}"
+                f"found {target} among what is to be made; allowed: studies and config files "
+                f"first, then options: ./study {target} --dry-run"
             )
         if target.startswith(PLOT):
             raise UserError(

@@ -210,7 +210,11 @@ class OneRule:
     [
         ("plot_wordnet", "this study has no figure wordnet; docs/tables.md says what "),
         ("plot_probe", "this study has no figure probe; .*; did you mean plot_probes\\?$"),
-        ("mine.yaml", "found mine.yaml among .*; allowed: config files first, .* STUDY mine.yaml$"),
+        (
+            "mine.yaml",
+            "found mine.yaml among .*; allowed: .* first, .*: ./study mine.yaml --dry-run$",
+        ),
+        ("smoke", "found smoke among .*; allowed: studies .* first, .*: ./study smoke --dry-run$"),
         ("results/a/b.png", "found results/a/b.png, which this study does not make; allowed: "),
     ],
 )
