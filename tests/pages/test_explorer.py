@@ -245,6 +245,7 @@ def test_a_table_without_rows_is_not_offered():
 def test_a_study_without_heads_pictures_and_claims(corpus_files):
     page = explorer.page("made_up", TABLES, None, [], [], None, None)
     nothing = explorer.page("made_up", {}, None, [], [], None, None)
+    assert "has nothing to explore" in nothing and "has nothing to explore" not in page
     assert 'id="curves"' not in nothing and 'id="heads"' not in nothing
     assert 'id="heads"' not in page and 'id="pictures"' not in page and 'id="curves"' in page
 
