@@ -24,12 +24,13 @@ from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.over_runs import without_blocks
-from bottomup.tables import cases, too_few
+from bottomup.tables import cases, too_few, value_columns
 
 N_DRAWS = 200
 TEXT = slice(1, 1 + N_DRAWS)
 NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
-# The columns with values, and the columns with their values without blocks.
+# The columns with values, and the columns with their values without blocks; the value that stands
+# left of its interval is one of them, whatever it is called.
 VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
 VALUES |= {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 ERRORS = {"mi_nats": "clustering_error_nats"}
@@ -171,15 +172,16 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
 def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | None = None) -> Table:
     """A table with draws of its values, from a frame like `measures/<name>.parquet`."""
     few, frame = frame[too_few(frame)], frame[~too_few(frame)].reset_index(drop=True)
-    if WITHOUT not in frame and not VALUES.keys().isdisjoint(frame):
+    of_values = VALUES | dict.fromkeys(value_columns(frame), WITHOUT)
+    if WITHOUT not in frame and not of_values.keys().isdisjoint(frame):
         raise UserError(
             f"the table {name} has no column {WITHOUT}, the values without each block of "
             f"documents; give measures/{name}.parquet"
         )
-    arrays = [column for column in VALUES.values() if column in frame]
+    arrays = [column for column in of_values.values() if column in frame]
     draws = {
         column: _draws(frame, column, without, _other_text(split))
-        for column, without in VALUES.items()
+        for column, without in of_values.items()
         if column in frame and without in frame
     }
     n_blocks = without_blocks(frame[WITHOUT]).shape[1] if arrays else 0

@@ -22,7 +22,7 @@ from bottomup.figures import projection, style
 from bottomup.figures.head_functions import LABELS
 from bottomup.pages import render
 from bottomup.pages.signs import VERDICTS, sign
-from bottomup.tables import too_few
+from bottomup.tables import too_few, value_columns
 
 DIGITS = 4
 MOST_POINTS = 60  # of each word and kind, in a t-SNE picture
@@ -74,9 +74,14 @@ def curves(name: str, table: pd.DataFrame) -> dict:
     curves: for each, its run or both runs, the numbers of its choices, and over x the values and
         both ends of their intervals, null if there is none or it rests on too few cases.
     """
-    columns = list(table.columns)
-    value = columns[columns.index("ci_low") - 1]
-    about = columns[: columns.index(value)]
+    found = value_columns(table)
+    if not found:
+        raise UserError(
+            f"the table {name} has no column ci_low, left of which the explorer looks for values; "
+            f"add ci_low and ci_high to its rows, empty if unknown, or take over_layers away"
+        )
+    [value] = found
+    about = list(table.columns[: table.columns.get_loc(value)])
     if "n_clusters" in table:
         n = table["n_clusters"].map(lambda n: "" if pd.isna(n) else f", {n:.0f}")
         table = table.assign(estimator=table["estimator"] + n)

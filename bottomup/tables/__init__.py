@@ -15,8 +15,9 @@ lists and pages follow from the modules. Every plan of a study reads the first t
 belong in `rows`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -111,6 +112,11 @@ class Table:
     shown: Callable[[Any], dict[str, Any]] | None = None
     others: Callable[[Any], dict[str, dict[str, Any]]] | None = None
     category: str | None = None
+
+
+def value_columns(columns: Iterable[str]) -> list[str]:
+    """The column of values, which stands left of their interval; none in a table without one."""
+    return [left for left, right in pairwise(columns) if right == "ci_low"]
 
 
 def cases(rows: pd.DataFrame) -> pd.Series:

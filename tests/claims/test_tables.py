@@ -45,6 +45,17 @@ def test_a_linear_statistic_varies_over_draws_as_the_jackknife_says(rng):
     assert (drawn[NOISE] == drawn[0]).all()
 
 
+def test_a_value_of_any_name_varies_if_its_interval_stands_beside_it(rng, tmp_path):
+    """Else a claim on a measure of one's own would rest on values that other text cannot move."""
+    frame = of_runs([1.0, 5.0], [0.1, 0.7], rng).rename(columns={"distance": "norm"})
+    frame = frame[["norm"]].assign(ci_low=0.0, ci_high=9.0, without=frame["without"], n=3)
+    measured = table("norm", frame)
+    assert measured.values("norm")[:, TEXT].std(1) == pytest.approx([0.1, 0.7])
+    assert (measured.values("n") == 3).all()
+    with pytest.raises(UserError, match=r"the table norm has no column without"):
+        table("norm", frame.drop(columns="without"))
+
+
 @pytest.mark.parametrize("n_blocks", [2, 5, 20])
 def test_mixtures_are_orthogonal(rng, n_blocks):
     weights = mixtures(n_blocks, rng)
