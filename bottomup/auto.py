@@ -195,12 +195,23 @@ class ForCausalLM(Predicting, GenerationMixin):
         super().build(config)
         if not config.causal or config.backward:
             raise ValueError("its positions see what follows; open it with AutoModelForMaskedLM")
+        if config.target_vocab_size != config.vocab_size:
+            raise ValueError(
+                f"it reads {config.vocab_size} types of tokens and predicts one of "
+                f"{config.target_vocab_size} classes; open it with AutoModelForMaskedLM"
+            )
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         return super().loss(logits[:, :-1], labels[:, 1:])
 
-    def generate(self, *arguments: Any, **options: Any) -> Any:
-        return super().generate(*arguments, **unless_given(GENERATING, options))
+    def generate(self, inputs: Tensor | None = None, *arguments: Any, **options: Any) -> Any:
+        text = options.get("input_ids") if inputs is None else inputs
+        if text is not None and (text[:, -1] == EOS).any():
+            raise ValueError(
+                "the text ends in </s>, after which no model has learned to go on; give the "
+                "tokenizer add_special_tokens=False"
+            )
+        return super().generate(inputs, *arguments, **unless_given(GENERATING, options))
 
     def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> dict[str, Any]:
         return {"input_ids": input_ids, "attention_mask": kwargs.get("attention_mask")}

@@ -1,5 +1,7 @@
 """transformers' Auto classes open runs, and compute what they compute."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -19,6 +21,7 @@ from bottomup.corpus.specials import PAD
 from bottomup.heads.removal import without_closed_heads
 from bottomup.model import folder
 from bottomup.model.beam_search import translate
+from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE
 from bottomup.training.loss import summed_loss
 from tests.tiny import drawn, ids_of, same_bytes
@@ -143,6 +146,14 @@ def test_the_wrong_class_names_the_right_one(run, objective, kind, named):
         kind.from_pretrained(run(objective)[1])
 
 
+def test_classes_from_the_left_are_no_next_tokens(run):
+    """`generate` would take a class for the token of its number."""
+    _, path = run("lm", Transformer(replace(drawn("lm").config, target_vocab_size=5), seed=1))
+    with pytest.raises(ValueError, match=r"predicts one of 5 classes; .* AutoModelForMaskedLM"):
+        AutoModelForCausalLM.from_pretrained(path)
+    assert AutoModelForMaskedLM.from_pretrained(path)(IDS).logits.shape[-1] == 5
+
+
 @pytest.mark.parametrize("mask", [MASK.flip(1), None])
 def test_padding_on_the_left_is_refused(run, mask):
     opened = AutoModelForCausalLM.from_pretrained(run("lm")[1])
@@ -152,8 +163,18 @@ def test_padding_on_the_left_is_refused(run, mask):
 
 def test_going_on_with_texts_of_several_lengths_is_refused(run):
     opened = AutoModelForCausalLM.from_pretrained(run("lm")[1])
+    texts = torch.tensor([[5, 6, 7], [9, 4, PAD]])
     with pytest.raises(ValueError, match="take texts of equal length"):
-        opened.generate(IDS, attention_mask=MASK, max_new_tokens=2)
+        opened.generate(texts, attention_mask=(texts != PAD).long(), max_new_tokens=2)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_going_on_with_a_text_that_has_ended_is_refused(run, named):
+    """As a tokenizer ends it; what a model writes after </s> is no text."""
+    opened = AutoModelForCausalLM.from_pretrained(run("lm")[1])
+    given = ([], {"input_ids": IDS[:1]}) if named else ([IDS[:1]], {})
+    with pytest.raises(ValueError, match=r"ends in </s>.* add_special_tokens=False"):
+        opened.generate(*given[0], **given[1], max_new_tokens=2)
 
 
 @pytest.mark.parametrize("kind", [AutoModel, AutoModelForMaskedLM])
