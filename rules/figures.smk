@@ -3,7 +3,8 @@
 from bottomup.plan.figures import HEADLINE, Figures
 
 DRAWS = Figures(STUDY, SUBJECTS, MEASURES)
-FIGURES, UNKNOWN = DRAWS.drawn()
+with in_one_line("the study cannot start:\n"):
+    FIGURES, UNKNOWN = DRAWS.drawn()
 FIRST_LOOK = DRAWS.first_look(FIGURES)
 # What the first figure is drawn from.
 DRAWN_FIRST = {"views", *(FIGURES[HEADLINE].tables if HEADLINE in FIGURES else [])}

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bottomup.core import names
+from bottomup.core.errors import UserError
 from bottomup.objectives import Question
+from bottomup.plan.digest import ROOT
 from bottomup.plan.study import Study, tables
 from bottomup.plan.subjects import Subjects
 
@@ -45,6 +47,19 @@ class Figure:
     needs: bool = True
 
 
+def require_files(figures: Mapping[str, Figure]) -> None:
+    """Raise UserError if the module or the caption of a figure is missing."""
+    missing = [
+        f"the figure {name} has no {path}; write it, or take away what asks for the figure: "
+        "`category` of its table, or its entry in bottomup/plan/figures.py"
+        for name, figure in figures.items()
+        for path in (f"bottomup/figures/{figure.module}.py", f"docs/captions/{figure.caption}.rst")
+        if not (ROOT / path).is_file()
+    ]
+    if missing:
+        raise UserError("\n".join(missing))
+
+
 class Figures:
     """The figures of one study; parts: by table, the parts that it has, none if it is left out."""
 
@@ -62,7 +77,7 @@ class Figures:
 
     def drawn(self) -> tuple[dict[str, Figure], list[str]]:
         """The figures for which the study has everything, by name, in the order of the report; and
-        the names of those that it would have if more were known of words."""
+        the names of those that it would have if more were known of words; see `require_files`."""
         every = {
             **self._information(),
             **self._distances(),
@@ -81,6 +96,7 @@ class Figures:
             for name, figure in every.items()
             if figure.needs and figure.tables and all(figure.tables.values())
         }
+        require_files(drawn)
         known = (None, *self.study.known_of_words())
         unknown = [name for name, figure in drawn.items() if figure.annotation not in known]
         return {name: figure for name, figure in drawn.items() if name not in unknown}, unknown

@@ -13,21 +13,40 @@ import torch
 
 from bottomup import subjects
 from bottomup.corpus.tokens import TokenFile
-from tests.tiny import initial
+from tests.tiny import ROOT, initial
 from tests.tutorials import files_in
+
+TABLE, CAPTION = "bottomup/tables/norm.py", "docs/captions/norm.rst"
+CATEGORY = '    category="5 What a layer represents",\n'
 
 
 @pytest.fixture
 def extended(checkout):
-    """A copy with the files of the page."""
+    """A copy with the files of the page, and the line that it adds to one."""
     files = files_in("add_measure")
+    assert f"```python\n{CATEGORY}```" in (ROOT / "docs/tutorials/add_measure.md").read_text()
     assert [*files] == [
         *("bottomup/tables/norm.py", "bottomup/figures/norm.py", "docs/captions/norm.rst"),
         "bottomup/tables/spread.py",
     ]
     for name, text in files.items():
         (checkout.path / name).write_text(text)
+    with_figure = files[TABLE].replace("over_layers=True,\n", f"over_layers=True,\n{CATEGORY}")
+    (checkout.path / TABLE).write_text(with_figure)
     return checkout
+
+
+def test_a_measure_needs_no_figure_unless_it_asks_for_one(extended):
+    asked = ["--configfile", "study.yaml", "--", "results/planned/measures/norm.csv"]
+    without = [extended.path / path for path in ("bottomup/figures/norm.py", CAPTION)]
+    for path in without:
+        path.unlink()
+    done = extended.snakemake("--dry-run", *asked, check=False)
+    said = [line.partition(";")[0] for line in done.stderr.splitlines() if "norm" in line]
+    files = [path.relative_to(extended.path) for path in without]
+    assert said == [f"the figure norm has no {path}" for path in files] and done.returncode == 1
+    (extended.path / TABLE).write_text(files_in("add_measure")[TABLE])
+    assert "measure_norm" in extended.snakemake("--dry-run", *asked).stdout
 
 
 def test_a_measure_is_planned_with_its_figure_and_nothing_is_stale(extended, outputs):
