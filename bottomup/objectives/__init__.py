@@ -162,7 +162,8 @@ class Objective(BaseModel, ABC):
     def vocabularies(self, sizes: dict[str, int]) -> tuple[int, int]:
         """How many types of tokens its models read, and how many, or classes, they choose from.
 
-        sizes: of the vocabulary of each side.
+        sizes: of the vocabulary of each side. Tokens of an objective's own come after these; where
+        they begin, `learn_types` tells.
         """
         sizes = sizes | {"both": sum(sizes.values()) - N_SPECIAL}
         read = sizes["both" if self.predicts == "both" else "source"]
@@ -187,7 +188,8 @@ class Objective(BaseModel, ABC):
     ) -> Example:
         """Turn padded ids of both sides, `[batch, length]`, into an example.
 
-        vocab_size is that of the source side; all randomness comes from `rng`.
+        vocab_size: how many types of tokens its models read, with those of its own, see
+        `vocabularies`; all randomness comes from `rng`.
         """
 
 
