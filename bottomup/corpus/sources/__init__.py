@@ -98,7 +98,25 @@ def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
     pairs = source.fetch(checked, Path(download_folder))
     if pairs.empty:
         raise UserError(f"the corpus source {name} gave no pairs; check its options: {options}")
+    require_text(name, pairs, checked.columns)
     return carry(pairs[checked.columns], carried(pairs))
+
+
+def require_text(name: str, pairs: pd.DataFrame, columns: list[str]) -> None:
+    """Raise UserError if a source gives none of these columns, or something else than text."""
+    for column in columns:
+        if column not in pairs:
+            raise UserError(
+                f"the corpus source {name} gives no column {column}; allowed: all of "
+                f"{', '.join(columns)}; without documents, let each pair be its own"
+            )
+        is_text = [isinstance(text, str) for text in pairs[column]]
+        if not all(is_text):
+            place = is_text.index(False)
+            raise UserError(
+                f"the corpus source {name} gives {pairs[column].iloc[place]} as {column} of pair "
+                f"{place + 1}; allowed: text; give it, or leave the pair out"
+            )
 
 
 def _problem(problem: Mapping[str, Any]) -> str:

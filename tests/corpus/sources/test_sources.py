@@ -2,6 +2,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from pydantic import ValidationError
 
@@ -55,6 +56,22 @@ def test_all_problems_of_options_are_told_in_one_line(tmp_path):
 def test_languages_are_codes_that_differ(languages, tmp_path):
     with pytest.raises(UserError, match="languages"):
         sources.fetch("files", {"languages": languages, "tsv": __file__}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"document": None}, "no column document; allowed: all of document, element, source"),
+        ({"target": ["Datei", None]}, "nan as target of pair 2; allowed: text"),
+        ({"document": [7, 7]}, "7 as document of pair 1; allowed: text"),
+    ],
+)
+def test_what_a_source_of_ones_own_forgets_is_told(given, said, tmp_path, monkeypatch):
+    columns = {name: ["a", "b"] for name in sources.COLUMNS} | given
+    pairs = pd.DataFrame({name: of for name, of in columns.items() if of})
+    monkeypatch.setattr(sources.module("brackets"), "fetch", lambda *_: pairs)
+    with pytest.raises(UserError, match=f"the corpus source brackets gives {said}"):
+        sources.fetch("brackets", {}, tmp_path)
 
 
 def test_a_source_of_pairs_alone_asks_for_two_languages(tmp_path):
