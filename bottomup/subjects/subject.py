@@ -189,9 +189,9 @@ class Subject(ABC):
         Raises
         ------
         UserError
-            For ids that the model does not know, a sentence longer than `max_length`, lengths that
-            cannot be or are needed and not given, gates of another shape, or gates or hidden tokens
-            where it has no attention.
+            For ids that the model does not know or of another shape, a sentence longer than
+            `max_length`, lengths that cannot be or are needed and not given, gates of another
+            shape, or gates or hidden tokens where it has no attention.
         """
         return self._checked(ids, gates, hidden, lengths, output_hidden_states=True).hidden_states
 
@@ -311,6 +311,10 @@ class Subject(ABC):
         lengths: Tensor | None,
         **wanted: bool,
     ) -> Encoding:
+        if ids.ndim != 2:
+            raise UserError(
+                f"ids of shape {tuple(ids.shape)}; allowed: (batch, length), a row a sentence"
+            )
         length, most = ids.shape[1], self.max_length
         if most is not None and length > most:
             raise UserError(

@@ -395,6 +395,13 @@ def test_where_tokens_compete_for_room_none_is_said_to_be_hidden(tmp_path, famil
             subject.hidden_states(torch.tensor([[5, 6]]), hidden=torch.tensor([[True, False]]))
 
 
+def test_ids_of_one_sentence_without_a_batch(subject, ids):
+    with pytest.raises(UserError, match=r"ids of shape \(\d+,\); allowed: \(batch, length\)"):
+        subject.hidden_states(ids[0])
+    with pytest.raises(UserError, match=r"ids of shape \(\d+,\); allowed: \(batch, length\)"):
+        subject.attentions(ids[0])
+
+
 def test_gates_of_another_shape(subject, ids):
     with pytest.raises(UserError, match=r"gates of shape \(2, 3\); allowed: \(2, 2\)"):
         subject.hidden_states(ids, torch.ones(2, 3))
