@@ -63,7 +63,8 @@ class Table:
 
     part: what one part of it is about: a run, a run under a reading, two runs, or a run with fewer
         heads.
-    reads: what it is made from, names in `READS` of rules/measures.smk.
+    reads: what it is made from, names in `READS` of rules/measures.smk; "annotations" are of the
+        reading plain, so not for a table of readings.
     sees: from what its rows are computed, the room of `seen.Seen`: views, or a subject and text.
     parts: the parts of a study, from its subjects; their order is that of the table.
     section: its section of `measures` in the config, if that has another name.
