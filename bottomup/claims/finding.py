@@ -21,6 +21,7 @@ from bottomup.claims.inference import (
     unknown_runs,
 )
 from bottomup.claims.tables import (
+    N_DRAWS,
     Blocks,
     Tables,
     blocks_of,
@@ -32,6 +33,7 @@ from bottomup.claims.tables import (
 )
 from bottomup.claims.verdicts import PValues
 from bottomup.claims.words import LEVEL
+from bottomup.core.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     each, missing = {}, NotMeasuredError("run")
     for seed, tables in runs.of_seed.items():
         try:
-            each[seed] = known(np.stack(parts(tables)))
+            each[seed] = known(stacked(parts, tables))
         except NotMeasuredError as error:
             missing = error
     if not each:
@@ -94,6 +96,18 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     if len(values) > 1:
         without = (values.sum(0) - values) / (len(values) - 1)
     return Replicates([*each], np.mean([*each.values()], axis=0), without)
+
+
+def stacked(parts: Callable[[Tables], Parts], tables: Tables) -> np.ndarray:
+    """The parts in these tables, `[parts, 1 + 2 * N_DRAWS]`."""
+    found = parts(tables)
+    if not isinstance(found, list) or any(np.shape(of) != (1 + 2 * N_DRAWS,) for of in found):
+        raise UserError(
+            f"the claim {getattr(parts, '__name__', parts)} does not give a list of values with "
+            "their draws; allowed: a list of what functions of bottomup/claims/curves.py give, of "
+            "one layer or as a mean over layers"
+        )
+    return np.stack(found)
 
 
 def known(values: np.ndarray) -> np.ndarray:
@@ -106,14 +120,14 @@ def known(values: np.ndarray) -> np.ndarray:
 
 def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     every = [*runs.of_seed]
-    whole = np.stack(parts(runs.tables))
+    whole = stacked(parts, runs.tables)
     if not np.isfinite(whole[:, 0]).all():
         with_numbers = _with_numbers(parts, runs)
         if 1 < len(with_numbers) < len(every):
             return _across(parts, runs.only(with_numbers))
     known(whole)
     try:
-        left = {seed: np.stack(parts(of_seeds(runs.tables, {*every} - {seed}))) for seed in every}
+        left = {seed: stacked(parts, of_seeds(runs.tables, {*every} - {seed})) for seed in every}
     except NotMeasuredError:  # a single pair of seeds
         return Replicates(every, whole, np.empty((0, len(whole))))
     equal = {
@@ -134,7 +148,7 @@ def _with_numbers(parts: Callable[[Tables], Parts], runs: Runs) -> list[int]:
     kept = set()
     for pair in combinations(runs.of_seed, 2):
         with suppress(NotMeasuredError):
-            known(np.stack(parts(of_seeds(runs.tables, {*pair}))))
+            known(stacked(parts, of_seeds(runs.tables, {*pair})))
             kept |= {*pair}
     return [seed for seed in runs.of_seed if seed in kept]
 
@@ -278,7 +292,17 @@ class Decided:
 
 def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
     """What the tables say about a claim; NotMeasuredError if they say nothing."""
+    if not claim.published > 0:
+        raise UserError(
+            f"the claim {claim.name} has published {claim.published:g}; allowed: a number above 0, "
+            "of which its margin is a share; turn the statistic around, or take a size that counts"
+        )
     replicates = Replicates.of(claim.parts, runs, claim.across_seeds)
+    if claim.measure not in runs.tables:
+        raise UserError(
+            f"the claim {claim.name} has the measure {claim.measure} and rests on other tables; "
+            f"allowed: one that it reads, of {', '.join(sorted(runs.tables))}"
+        )
     before = matched = None
     with suppress(NotMeasuredError):
         before = Replicates.of(claim.parts, initial.only(replicates.seeds), claim.across_seeds)

@@ -9,6 +9,7 @@ import pytest
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.finding import Replicates, Runs, find, find_all, priors
 from bottomup.claims.inference import NO_PRIOR, Prior
+from bottomup.core.errors import UserError
 from tests.claims.made_up import INITIAL, claim, judged, named, of_runs, of_seeds, tables
 
 PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]
@@ -290,6 +291,28 @@ def test_runs_without_numbers_are_marked():
 def test_a_claim_without_its_table_is_missing():
     with pytest.raises(NotMeasuredError):
         find(claim(of("mt")), Runs.of({}), Runs.of({}))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"published": 0.0}, "has published 0; allowed: a number above 0"),
+        ({"published": -0.1}, "has published -0.1; allowed: a number above 0"),
+        ({"measure": "chnage"}, "has the measure chnage .* allowed: .* of change"),
+    ],
+)
+def test_what_no_claim_can_say_is_a_line(data, said):
+    """A margin below 0 would let too much hold, and one of 0 has no shares."""
+    with pytest.raises(UserError, match=f"the claim <lambda> {said}"):
+        found_of(claim(of("mt"), **data), runs_of(mt=[1, 2, 6]))
+
+
+@pytest.mark.parametrize("shape", ["no list", "a number", "several layers"])
+def test_parts_of_another_shape_are_a_line(shape):
+    [value] = of("mt")(runs_of(mt=[1]))
+    given = {"no list": value, "a number": [0.3], "several layers": [np.stack([value, value])]}
+    with pytest.raises(UserError, match=r"does not give a list of values with their draws"):
+        found_of(claim(lambda _: given[shape]), runs_of(mt=[1, 2, 6]))
 
 
 def where_large(*objectives):
