@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 
+from bottomup.core.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import ANY, WITHOUT, Range
 from bottomup.measures.over_runs import interval, mean, without_blocks
 
 SEEDS = ("seed", "seed_a", "seed_b")
+RUNS = ("objective", "objective_a", "objective_b", *SEEDS)
 COUNTS = ("n_occurrences", "n")
 
 
@@ -21,10 +23,26 @@ def over_runs(rows: pd.DataFrame, by: list[str], within: Range) -> pd.DataFrame:
     `y` is the mean and `low` and `high` its 95 % interval, empty where it is not known. `runs` is
     the number of seeds that the interval is about; if it is 1, the interval is about documents
     alone. `n` is the least number of cases that a value rests on, if rows say so.
+
+    Raises UserError if a group has several values of one run, which would count as runs.
     """
-    groups = rows.dropna(subset="value").groupby(by, sort=False)
+    rows = rows.dropna(subset="value")
+    if several := _several(rows, by):
+        raise UserError(
+            f"several values of one run that differ in {', '.join(several)}; choose one, or draw "
+            "each by itself"
+        )
+    groups = rows.groupby(by, sort=False)
     means = [dict(zip(by, key, strict=True)) | _over_runs(of, within) for key, of in groups]
     return pd.DataFrame(means, columns=[*by, "y", "low", "high", "runs", "n"])
+
+
+def _several(rows: pd.DataFrame, by: list[str]) -> list[str]:
+    """The columns left of the values in which rows of one group and run differ."""
+    about = [*by, *(name for name in RUNS if name in rows and name not in by)]
+    again = rows[rows.duplicated(about, keep=False)]
+    left = again.columns[: again.columns.get_loc("value")].difference(about, sort=False)
+    return [name for name in left if again.groupby(about)[name].nunique(dropna=False).max() > 1]
 
 
 def _over_runs(rows: pd.DataFrame, within: Range) -> dict:

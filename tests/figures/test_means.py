@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
+from bottomup.core.errors import UserError
 from bottomup.figures.means import less, over_runs, since_layer_0
 from bottomup.measures.jackknife import ANY, UNIT
 
@@ -38,6 +39,15 @@ def test_of_one_run_it_is_its_own_over_documents():
 def test_a_run_without_a_value_says_nothing():
     [row] = over_runs(runs([1.0, NONE, 8.0]), ["series", "x"], ANY).itertuples()
     assert (row.y, row.runs) == (4.5, 2)
+
+
+def test_several_values_of_one_run_are_no_runs():
+    """As of a table with two quantities, of which none was chosen."""
+    both = pd.concat([runs([1.0, 3.0, 8.0]), runs([5.0, 6.0, 7.0])])
+    both.insert(2, "quantity", ["mean"] * 3 + ["spread"] * 3)
+    with pytest.raises(UserError, match=r"^several values of one run that differ in quantity;"):
+        over_runs(both, ["series", "x"], ANY)
+    assert over_runs(both, ["series", "x", "quantity"], ANY)["y"].tolist() == [4, 6]
 
 
 def test_pairs_of_two_seeds_alone_have_the_interval_of_documents():
