@@ -24,7 +24,7 @@ CATEGORY = '    category="5 What a layer represents",\n'
 def extended(checkout):
     """A copy with the files of the page, and the line that it adds to one."""
     files = files_in("add_measure")
-    assert f"```python\n{CATEGORY}```" in (ROOT / "docs/tutorials/add_measure.md").read_text()
+    assert f"```text\n{CATEGORY}```" in (ROOT / "docs/tutorials/add_measure.md").read_text()
     assert [*files] == [
         *("bottomup/tables/norm.py", "bottomup/figures/norm.py", "docs/captions/norm.rst"),
         "bottomup/tables/spread.py",
