@@ -19,6 +19,7 @@ old ones for the rest. tests/plan/test_records.py fails if Snakemake decides it 
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -154,11 +155,13 @@ _has_records = PersistenceBase.has_metadata
 
 
 def _has_metadata(persistence: PersistenceBase, job: Job) -> bool:
-    """Whether there are records of what made all outputs of a job. Without them it runs again: what
-    is there may be of other settings, code or text."""
+    """Whether there are records of what made all outputs of a job. Without them it runs again if
+    any is there: it may be of other settings, code or text."""
     if _has_records(persistence, job):
         return True
-    persistence.dag.reason(job).params_changed = ParamsChange(only_new={*_params(persistence, job)})
+    if any(map(os.path.lexists, job.output)):
+        unknown = ParamsChange(only_new={*_params(persistence, job)})
+        persistence.dag.reason(job).params_changed = unknown
     return False
 
 

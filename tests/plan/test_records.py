@@ -148,6 +148,12 @@ def test_a_study_copied_under_another_name_is_made_again(checkout, outputs):
     assert planned == outputs.rules.keys()
 
 
+def test_of_a_study_that_was_never_made_nothing_has_changed(checkout):
+    checkout.edit("study.yaml", "study: planned", "study: other")
+    plan = checkout.snakemake("--dry-run", *STUDY).stdout
+    assert "Missing output files" in plan and "have changed" not in plan
+
+
 def test_what_is_made_again_to_the_same_bytes_ends_there_in_a_second_call(checkout):
     checkout.edit("study.yaml", "merges: 900", "merges: 901")
     checkout.snakemake("--touch", "--cores", "1", "--until", "learn_bpe", *STUDY)
