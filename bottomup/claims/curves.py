@@ -287,6 +287,13 @@ def mean(parts: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
     return np.mean(parts, axis=0)
 
 
+def log_ratio(curve: Curve, other: Curve) -> Curve:
+    """The natural logarithm of a ratio; NaN where a side is not above 0, as a draw of a small value
+    may be."""
+    above, below = (np.log(np.where(of > 0, of, np.nan)) for of in (curve, other))
+    return above - below
+
+
 def _steps(table: Table) -> Table:
     above_embeddings = table.rows["layer_a"] > 0
     consecutive = table.rows["layer_b"] == table.rows["layer_a"] + 1

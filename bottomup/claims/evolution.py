@@ -28,6 +28,7 @@ from bottomup.claims.curves import (
     by_rank,
     information,
     learning,
+    log_ratio,
     mean,
     middle,
     neighbors,
@@ -129,7 +130,7 @@ def over_two_steps(curve: Curve) -> Curve:
 
 def times(groups: list[Curve], others: list[Curve]) -> Curve:
     """At each layer, the log ratio of the mean of `groups` to that of `others`."""
-    return np.log(mean(groups)) - np.log(mean(others))
+    return log_ratio(mean(groups), mean(others))
 
 
 def rare_to_frequent(tables: Tables, name: str, objective: str) -> Curve:

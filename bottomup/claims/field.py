@@ -23,6 +23,7 @@ from bottomup.claims.curves import (
     between_objectives,
     bottom,
     layers,
+    log_ratio,
     mean,
     middle,
     midpoint,
@@ -170,7 +171,7 @@ def rests_on_special(tables: Tables, objective: str) -> Parts:
 def without_effect(tables: Tables, objective: str) -> Parts:
     """The log ratio of the share on special tokens by weight to the share by norm."""
     weight, norm = (on_special(tables, objective, by) for by in ("weight", "norm"))
-    return [np.log(weight) - np.log(norm)]
+    return [log_ratio(weight, norm)]
 
 
 @attention_claim(
@@ -464,7 +465,7 @@ def objectives_hardly_differ(tables: Tables) -> Parts:
 def code_length_tells_more(tables: Tables) -> Parts:
     def factor(objective: str, metric: str) -> np.ndarray:
         trained, untrained = (tagging(tables, n, metric) for n in (objective, START[objective]))
-        return mean(np.log(trained) - np.log(untrained))
+        return mean(log_ratio(trained, untrained))
 
     parts = []
     for name in ("lm", "mlm"):

@@ -244,6 +244,12 @@ def test_bins_are_ordered_by_rank(as_published):
         assert (first[0], first[-1]) == pytest.approx((0.000265, 0.005907))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_ratio_of_what_is_not_above_0_has_no_logarithm():
+    found = curves.log_ratio(np.array([1.0, -1.0, 2.0, 0.0]), np.array([4.0, 2.0, -2.0, 1.0]))
+    assert found == pytest.approx([-2 * np.log(2), *[np.nan] * 3], nan_ok=True)
+
+
 @pytest.mark.parametrize(
     ("n", "bottom", "middle", "top"),
     [
