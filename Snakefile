@@ -10,6 +10,7 @@
 #   claims.html    what the papers say, judged               rules/claims.smk
 #   index.html     the study on a page; it links all else    rules/pages.smk
 #   explorer.html  curves, heads and t-SNE to choose from    rules/pages.smk
+#   studies.html   other studies beside this one, on demand  rules/claims.smk
 #   site/          images and code of these pages            rules/pages.smk
 #   next_look.yaml more seeds if undecided, on demand        rules/claims.smk
 #   latex/         the main tables, on demand                rules/claims.smk
@@ -164,6 +165,7 @@ rule all:
         ["<results>/measures/calibration.csv", "<results>/claims.html"]
         if CLAIMS
         else [],
+        BESIDE,
         rules.show_index.output.page,
         rules.show_explorer.output.page,
     localrule: True

@@ -17,6 +17,7 @@ BESIDE_PUBLISHED = [
 ]
 CORRELATIONS = []  # the table of our correlations with published curves, if any
 CLAIMS = []  # the table of claims, if some are judged
+BESIDE = []  # the page that has other studies beside this one, if any are named
 TRAINED_RUNS = SUBJECTS.runs(SUBJECTS.trained)
 # Tables that the papers' curves can fill.
 CALIBRATING = [
@@ -175,6 +176,42 @@ if JUDGED:
                 --claims {input.claims:q} --specifications {input.specifications:q} \
                 --between-runs {input.between_runs:q} --page {output.page:q} &>{log:q}
             """
+
+
+if CLAIMS and STUDY.site.beside:
+
+    rule show_studies:
+        input:
+            claims=[CLAIMS, *map(str, STUDY.site.beside.values())],
+            templates=[
+                f"bottomup/pages/{file}"
+                for file in (
+                    *("studies.html", "counts.html", "head.html"),
+                    *("pages.css", "svg.html"),
+                )
+            ],
+        output:
+            page="<results>/studies.html",
+        log:
+            "<logs>/show_studies.log",
+        benchmark:
+            "<benchmarks>/show_studies.tsv"
+        priority: 30
+        localrule: True
+        conda:
+            "../envs/bottomup.yaml"
+        resources:
+            mem_mb=500,
+            runtime=5,
+        params:
+            settings=SLICES.show_studies(),
+        shell:
+            """
+            python scripts/show_studies.py --settings {params.settings:q} \
+                --claims {input.claims:q} --page {output.page:q} &>{log:q}
+            """
+
+    BESIDE = [rules.show_studies.output.page]
 
 
 rule plan_next_look:

@@ -1,9 +1,9 @@
 """Write the claims, with verdicts and evidence, as a page.
 
 Settings: study, its name; model, the shape of its models; objectives, with the seeds and the tokens
-          of their runs; checkpoints; figures, each with name, tables and published; tables, by
-          name, that claims read; halves, the objectives trained on halves of the text, and pwcca,
-          by which these are compared.
+          of their runs; checkpoints; beside, other studies; figures, each with name, tables and
+          published; tables, by name, that claims read; halves, the objectives trained on halves
+          of the text, and pwcca, by which these are compared.
 Inputs:   the claims, a row each (.csv); the specifications of each (.csv); the distances between
           runs (.parquet), if there are halves.
 Outputs:  the page (.html), self-contained.

@@ -1,8 +1,8 @@
 """Write the first page of a study: its size, headline figures, verdicts, and all figures.
 
 Settings: study, its name; model, the shape of its models; objectives, with the seeds and the tokens
-          of their runs; checkpoints; languages; text, the digest of its settings; figures, each
-          with name, module, category, tables, explored and published (see
+          of their runs; checkpoints; beside, other studies; languages; text, the digest of its
+          settings; figures, each with name, module, category, tables, explored and published (see
           bottomup/pages/index.py); config, the values that captions state; repository, the web
           address of the repository's files, or null.
 Inputs:   the figures (.png), the points that they draw (.csv) and their captions (.rst), in the

@@ -404,6 +404,10 @@ class Site(Section):
         ge=1,
         le=100,
     )
+    beside: dict[str, File] = key(
+        "by what to call it, the table of claims of another study, as results/en_fr/measures/"
+        "claims.csv, whose verdicts studies.html shows beside this one's; null removes one"
+    )
 
 
 class Gates(Section):

@@ -76,15 +76,16 @@ class Objective(Section):
 
 class Study(Section):
     """What the page says of its study: its name, the shape of its models, the runs of each
-    objective, checkpoints beside them, its figures, and the names of the tables that claims read;
-    the objectives that are also trained on halves of the text, and which PWCCA compares these
-    (values by column).
+    objective, checkpoints beside them, other studies that studies.html shows, its figures, and the
+    names of the tables that claims read; the objectives that are also trained on halves of the
+    text, and which PWCCA compares these (values by column).
     """
 
     study: str
     model: dict[str, int]
     objectives: dict[str, Objective]
     checkpoints: list[str]
+    beside: list[str]
     figures: list[Figure]
     tables: list[str]
     halves: list[str]
@@ -126,17 +127,19 @@ def require_columns(name: str, table: pd.DataFrame, needed: Sequence[str]) -> No
         )
 
 
-def checked(claims: pd.DataFrame) -> pd.DataFrame:
+def checked(claims: pd.DataFrame, name: str = "claims") -> pd.DataFrame:
     """The claims by paper, with numbers as numbers and "" where a text is missing.
+
+    name: what messages call them.
 
     Raises UserError if a column is missing, or a verdict or a paper is unknown.
     """
-    require_columns("claims", claims, (*TEXTS, *NUMBERS))
+    require_columns(name, claims, (*TEXTS, *NUMBERS))
     for column, known in (("verdict", VERDICTS), ("paper", PAPERS)):
         unknown = sorted(set(claims[column]) - set(known))
         if unknown:
             raise UserError(
-                f"{column} {', '.join(unknown)} in the claims; allowed: {', '.join(known)}; "
+                f"{column} {', '.join(unknown)} in the {name}; allowed: {', '.join(known)}; "
                 f"judge the claims again"
             )
     claims = claims.astype(dict.fromkeys(NUMBERS, float))
@@ -161,18 +164,16 @@ def counts(claims: pd.DataFrame) -> list[dict]:
     """For each paper its name, its title, the total in words, and how many claims have each
     verdict. Claims that rest on the number of another do not count."""
     return [
-        {
-            "paper": paper.capitalize(),
-            "title": PAPERS[paper],
-            "total": _total(part),
-            "verdicts": _counted(part[part["same_number_as"] == ""]["verdict"]),
-        }
+        counted(paper.capitalize(), PAPERS[paper], part)
         for paper, part in claims.groupby("paper", sort=False)
     ]
 
 
-def _counted(verdicts: pd.Series) -> dict[str, int]:
-    return {verdict: int((verdicts == verdict).sum()) for verdict in VERDICTS}
+def counted(name: str, title: str, claims: pd.DataFrame) -> dict:
+    """An entry of `counts`, of any claims."""
+    verdicts = claims[claims["same_number_as"] == ""]["verdict"]
+    by_verdict = {verdict: int((verdicts == verdict).sum()) for verdict in VERDICTS}
+    return {"name": name, "title": title, "total": _total(claims), "verdicts": by_verdict}
 
 
 def _total(claims: pd.DataFrame) -> str:
@@ -201,7 +202,7 @@ def _rows(claims: pd.DataFrame, specifications: pd.DataFrame, study: Study) -> l
         specified = by_claim.get(claim["claim"], [])
         keys = {name: rank[claim[name]] for name, rank in ranks.items()} | {"place": n}
         drawn = {"picture": picture(claim), "curve": curve(claim, specified)}
-        texts = {"numbers": _value(claim), "details": _details(claim, specified)}
+        texts = {"numbers": shown_value(claim), "details": _details(claim, specified)}
         texts["figures"] = figures_of(claim, study.figures)
         has_table = claim["measure"] in study.tables
         rows.append(claim | drawn | texts | {"keys": keys, "has_table": has_table})
@@ -217,7 +218,7 @@ def _details(claim: dict, specified: list[dict]) -> dict[str, str]:
     entries = {
         "Statistic": claim["statistic"],
         "Differs from the sentence": claim["differs"],
-        "Our models": _value(claim),
+        "Our models": shown_value(claim),
         "Margin": _number(claim["margin"]),
         "Before training": _number(claim["untrained"]),
         "Training adds": added,
@@ -265,7 +266,8 @@ def _choices(one: dict) -> str:
     return " and ".join(one[choice] for choice, name in usual.items() if one[choice] != name)
 
 
-def _value(claim: dict) -> str:
+def shown_value(claim: dict) -> str:
+    """The value of a claim with its interval."""
     return _with_interval(claim["value"], claim["ci_low"], claim["ci_high"]) or "not measured"
 
 

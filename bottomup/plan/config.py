@@ -21,7 +21,10 @@ from bottomup.plan.unchecked import list_of, section
 
 LARGEST = 2**63 - 1  # the largest whole number; larger ones overflow somewhere
 # Sections of which a later file may remove an entry, by null.
-REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties", "pruning.controls"]
+REMOVABLE = [
+    *("objectives", "checkpoints", "training_steps", "site.beside"),
+    *("pruning.penalties", "pruning.controls"),
+]
 
 
 def load(config: dict, mistakes: Sequence[str] = ()) -> Study:

@@ -436,6 +436,10 @@ def _contradictions(config: dict) -> Iterator[str]:
     yield from _shape_choices("model", shape, at("occurrences.n"))
     yield from _too_large("training", section(config, "training"), shape)
 
+    own = config.get("study")
+    if isinstance(own, str) and own in section(section(config, "site"), "beside"):
+        yield f"site.beside.{own}: unknown key; allowed: another name, since this study has it"
+
     trained = _trained(config)
     for name in list_of(config, "training_halves"):
         if isinstance(name, str) and name not in trained:

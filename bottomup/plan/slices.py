@@ -314,6 +314,10 @@ class Slices:
         }
         return settings("show_claims", values)
 
+    def show_studies(self) -> Slice:
+        columns = [self.study.study, *self.study.site.beside]
+        return settings("show_studies", {"study": self.study.study, "columns": columns})
+
     def _size(self) -> dict:
         """What a page says of how large its study is."""
         study = self.study
@@ -322,6 +326,7 @@ class Slices:
             "model": study.model.model_dump(include={"layers", "heads", "d_model"}),
             "objectives": {name: self._runs_of(name) for name in self.subjects.objectives},
             "checkpoints": list(study.checkpoints),
+            "beside": list(study.site.beside),
         }
 
     def _runs_of(self, objective: str) -> dict:

@@ -86,6 +86,7 @@ SETTINGS = {
         "untrained": {"seeds": [1]},
     },
     "checkpoints": [],
+    "beside": [],
     "languages": ["en", "de"],
     "figures": FIGURES,
     "config": CONFIG,

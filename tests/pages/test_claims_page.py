@@ -87,6 +87,7 @@ STUDY = {
         "untrained": {"seeds": [1]},
     },
     "checkpoints": ["bert"],
+    "beside": [],
     "figures": [
         {"name": "of_both", "tables": ["measures/mutual_information.csv"], "published": ["ib"]},
         {"name": "of_neither", "tables": ["measures/change.csv"], "published": []},

@@ -79,6 +79,7 @@ pruning:
   n_seeds: 1
   gates: {learning_rate: 0.05}
   training: {max_tokens: 1000}
+site: {beside: {French: text/claims.csv}}
 """
 
 
@@ -213,6 +214,7 @@ def copy_repository(folder: Path, python: Path | str = sys.executable) -> Checko
     (folder / "text").mkdir()
     for language in ("en", "de"):
         (folder / f"text/{language}.txt").write_text(f"A sentence.\nOne more, in {language}.\n")
+    (folder / "text/claims.csv").write_text("claim\n")
     for tag in ("en-US", "de"):
         (folder / f"text/{tag}/text").mkdir(parents=True)
         (folder / f"text/{tag}/text/a.html").write_text("<p id='1'>LibreOffice</p>")

@@ -167,6 +167,9 @@ calibrate_claims --tables measures/{agreement,attention_patterns,bertscore,chang
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
 < bottomup/pages/{claims.html,claims.css,claims.js,counts.html,head.html,pages.css,svg.html}
 = study planned; objectives.untrained.tokens null; model.layers 2; pwcca.variant definition; tables ["agreement", "attention_patterns", "bertscore", "change", "dictionary", "geometry", "head_functions", "head_importance", "influence", "isotropy", "mutual_information", "neighbors", "probes", "pruned_functions", "pruning", "pwcca_between_layers", "pwcca_between_runs", "stitching", "structural_probe", "word_order", "gates"]
+show_studies --claims measures/claims.csv text/claims.csv --page studies.html
+< bottomup/pages/{studies.html,counts.html,head.html,pages.css,svg.html}
+= study planned; columns ["planned", "French"]
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
 write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality

@@ -346,6 +346,10 @@ looks = [2, 2]
   looks: found [2, 2]; allowed: rising numbers
 looks = [2, 9]
   looks: found 9; allowed: at most 3, the number of seeds
+site.beside = {"default": "README.md"}
+  site.beside.default: unknown key; allowed: another name, since this study has it
+site.beside = {"other": "results/none/measures/claims.csv"}
+  site.beside.other: found "results/none/measures/claims.csv", and there is no such file
 training_halves = ["lmm"]
   training_halves: found "lmm"; allowed: objectives of this
 training_halves = ["untrained"]
@@ -1014,6 +1018,11 @@ def test_null_removes_an_objective():
     study = load(changed(objectives__lm=None, pruning__penalties__lm=None))
     assert study.objective_names() == sorted(set(DEFAULT["objectives"]) - {"lm"})
     assert {"mlm", "mt", "untrained"} < set(study.objective_names())
+
+
+def test_null_removes_another_study():
+    study = load(changed(site__beside={"a": None, "b": "README.md"}))
+    assert study.site.beside == {"b": Path("README.md")}
 
 
 def test_null_removes_a_sweep_and_a_control():

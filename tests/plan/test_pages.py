@@ -11,11 +11,12 @@ def test_the_attention_that_pages_show_is_of_the_first_seed(outputs):
 
 ATTENTION = ["measure_beliefs", "measure_attention", "show_explorer"]
 BOTH = ["show_index", "show_explorer"]
+CLAIMS = ["show_claims", "show_studies"]
 # What is edited, and what that makes stale.
 EDITS = {
     "a template": ("bottomup/pages/index.html", "<main>", "<main><p></p>", ["show_index"]),
     "a script": ("bottomup/pages/explorer.js", "height: 340", "height: 341", ["show_explorer"]),
-    "how all look": ("bottomup/pages/pages.css", "1.7rem", "1.8rem", ["show_claims", *BOTH]),
+    "how all look": ("bottomup/pages/pages.css", "1.7rem", "1.8rem", [*CLAIMS, *BOTH]),
     "the words of the splits": (
         "results/planned/corpus/splits.csv",
         "corpus/splits.csv",
@@ -26,7 +27,7 @@ EDITS = {
         "bottomup/pages/signs.py",
         "M5 10h10",
         "M5 9h9",
-        ["show_claims", *BOTH],
+        [*CLAIMS, *BOTH],
     ),
     "the topic of a figure": (
         "bottomup/tables/word_order.py",
@@ -59,15 +60,22 @@ EDITS = {
     "which sentences are short": ("bottomup/heads/attention.py", "(5, 10)", "(5, 9)", ATTENTION),
     "how many sentences": (
         "study.yaml",
-        "study: planned",
-        "study: planned\nsite: {sentences: 3}",
+        "site: {beside",
+        "site: {sentences: 3, beside",
         ATTENTION,
     ),
     "address": (
         "study.yaml",
-        "study: planned",
-        "study: planned\nsite: {repository: 'https://example.org/main'}",
+        "site: {beside",
+        "site: {repository: 'https://example.org/main', beside",
         ["show_index"],
+    ),
+    "the claims of another study": ("text/claims.csv", "claim", "claims", ["show_studies"]),
+    "what another study is called": (
+        "study.yaml",
+        "{French: text",
+        "{Russian: text",
+        ["show_studies", "show_claims", "show_index"],
     ),
 }
 

@@ -21,7 +21,7 @@ FORMS = ("png", "pdf", "csv")
 # Figures, tables and verdicts -> the pages that show them.
 PAGES = ["show_index", "show_explorer"]
 # Verdicts -> the pages that show them.
-VERDICTS = ["judge_claims", "show_claims", *PAGES]
+VERDICTS = ["judge_claims", "show_claims", "show_studies", *PAGES]
 # Curves -> the published ones beside them, which stand beside verdicts on the papers' sentences.
 COMPARISON = ["compare_with_published", *VERDICTS]
 # Tables -> these verdicts, and how often they are wrong.
@@ -483,7 +483,8 @@ CODE = {
     "bottomup/corpus/annotation/gold.py": NOTHING,
     "bottomup/claims/evolution.py": JUDGED,
     "bottomup/claims/comparison.py": COMPARISON,
-    "bottomup/pages/claims.py": ["show_claims", "show_index"],
+    "bottomup/pages/claims.py": ["show_claims", "show_studies", "show_index"],
+    "bottomup/pages/studies.py": ["show_studies"],
     "bottomup/pages/headlines.py": ["show_index"],
     "bottomup/figures/style.py": ["plot_*", *COMPARISON],
     "bottomup/figures/learning_curves.py": ["plot_learning_curves", "show_index"],
