@@ -254,7 +254,7 @@ rule align_words:
         mem_mb=memory(2500, 20),
         runtime=minutes(10, 0.1),
     params:
-        settings=code_alone("align_words"),
+        settings=SLICES.align_words(),
     shell:
         """
         python scripts/align_words.py --settings {params.settings:q} \

@@ -1,5 +1,6 @@
 """Align the words of the test split with their translations.
 
+Settings: languages (of source and target).
 Inputs:  the token files of the splits test and train, source and target, and their tokenizers.
 Outputs: a table of the aligned words, see bottomup.corpus.alignment.translations.
 """
@@ -11,8 +12,13 @@ from pathlib import Path
 from bottomup.plan import program
 from bottomup.core.files.tables import write_table
 from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.core.settings import Section
 from bottomup.corpus.alignment import translations
 from bottomup.corpus.tokens import TokenFile
+
+
+class Settings(Section):
+    languages: list[str]
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -21,7 +27,8 @@ def main(arguments: argparse.Namespace) -> None:
         for source, target in (arguments.test, arguments.train)
     )
     source, target = map(load_tokenizer, arguments.tokenizers)
-    aligned = translations(test, train, (source, target))
+    languages = arguments.settings.languages
+    aligned = translations(test, train, (source, target), languages)
     logging.info("%d words of %d sentences are aligned", len(aligned), len(test[0]))
     write_table(aligned, arguments.translations)
 
@@ -34,4 +41,4 @@ if __name__ == "__main__":
         )
     parser.add_argument("--tokenizers", type=Path, nargs=2, required=True)
     parser.add_argument("--translations", type=Path, required=True)
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -12,6 +12,7 @@ up to Python 3.11.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ import pandas as pd
 from scipy.special import digamma
 from tokenizers import Tokenizer
 
+from bottomup.corpus.bpe import normalizer
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.word_types import Words, words_of
 
@@ -49,23 +51,28 @@ def translations(
     text: tuple[TokenFile, TokenFile],
     others: tuple[TokenFile, TokenFile],
     tokenizers: tuple[Tokenizer, Tokenizer],
+    languages: Sequence[str],
 ) -> pd.DataFrame:
     """The aligned words of a text, in its order.
 
-    text, others: source and target of the text, and of more text to learn from. tokenizers: of
-    source and target.
+    text, others: source and target of the text, and of more text to learn from. tokenizers,
+    languages: of source and target.
 
-    Columns: sentence, word (its number there), form (as it is written), translation (the target
-    word).
+    Columns: sentence, word (its number there), form, translation (the target word), both in the
+    lower case of their language.
     """
     both = zip(text, others, tokenizers, strict=True)
     source, target = (words_of(one.joined(other), tokenizer) for one, other, tokenizer in both)
     of_source, of_target = links(source, target, len(text[0]))
+    forms, of_forms = (
+        np.array([*map(normalizer(True, language).normalize_str, side.forms)], object)
+        for side, language in zip((source, target), languages, strict=True)
+    )
     columns = {
         "sentence": source.sentences[of_source],
         "word": source.places[of_source],
-        "form": source.forms[source.types[of_source]],
-        "translation": target.forms[target.types[of_target]],
+        "form": forms[source.types[of_source]],
+        "translation": of_forms[target.types[of_target]],
     }
     return pd.DataFrame(columns)
 

@@ -90,16 +90,14 @@ def words(
 
 
 def aligned(occurrences: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFrame:
-    """The occurrences that stand for aligned words of open classes, by their row, with form and
-    translation in lower case, and class."""
+    """The occurrences that stand for aligned words of open classes, by their row, with form,
+    translation and class."""
     classes = occurrences["tag"].map({t: name for t, name in OPEN.items() if t not in CLOSED})
     kept = (occurrences["stands_for_word"] & classes.notna()).to_numpy()
     some = occurrences[kept].assign(**{"class": classes[kept], "row": np.flatnonzero(kept)})
     joined = some.merge(translations, on=["sentence", "word"]).set_index("row")
     unread = [joined[name].str.contains(SPECIALS[UNK]) for name in ("form", "translation")]
-    joined = joined[~(unread[0] | unread[1])]  # characters that the tokenizer does not know
-    lower = {name: joined[name].str.lower() for name in ("form", "translation")}
-    return joined.assign(**lower)
+    return joined[~(unread[0] | unread[1])]  # characters that the tokenizer does not know
 
 
 def senses_of(translations: pd.Series) -> dict[str, str]:

@@ -101,6 +101,9 @@ class Slices:
         of_side = {"language": language, "spaces": keeps_spaces(wildcards.side, language)}
         return settings("learn_bpe", dict(self.study.corpus.bpe) | of_side)
 
+    def align_words(self) -> Slice:
+        return settings("align_words", {"languages": self.study.corpus.languages})
+
     def train(self, objective: str, wildcards) -> Slice:
         name, half = names.objective_and_half(objective)
         whole = self.study.objective_options(name)

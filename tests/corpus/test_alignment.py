@@ -135,9 +135,9 @@ def test_each_side_is_made_by_words_of_the_other(parallel):
     assert ours == pytest.approx(alignment.posteriors(swapped, (target, source), 0).sum())
 
 
-def encoded(texts: list[str]) -> tuple[Tokenizer, TokenFile]:
+def encoded(texts: list[str], lowercase: bool = True) -> tuple[Tokenizer, TokenFile]:
     """A tokenizer learned on texts, and these in its sub-words."""
-    tokenizer = bpe.learn([texts], 4, lowercase=True, language="en")
+    tokenizer = bpe.learn([texts], 4, lowercase, language="en")
     found = tokenizer.encode_batch(texts)
     words = [-1 if word is None else word for of in found for word in of.word_ids]
     offsets = np.cumsum([0, *map(len, found)])
@@ -173,9 +173,9 @@ def test_the_program_aligns_words_spelt_backwards(run_script, corpus_files, tmp_
         for part in (f"--{split}", *(corpus_files.tokens / f"{split}.{side}" for side in sides))
     ]
     tokenizers = [corpus_files.tokenizer(side) for side in sides]
+    settings = {"code": "any", "languages": ["en", "en"]}
     run_script(
-        "align_words", {"code": "any"}, *arguments, "--tokenizers", *tokenizers,
-        "--translations", path,
+        "align_words", settings, *arguments, "--tokenizers", *tokenizers, "--translations", path
     )  # fmt: skip
     found = pd.read_parquet(path)
     assert [*found] == ["sentence", "word", "form", "translation"]
@@ -194,8 +194,16 @@ def test_words_and_translations_stand_side_by_side():
     target = encoded([" ".join(["so", *(word[::-1] for word in of)]) for of in read])
     tokenizers, texts = zip(source, target, strict=True)
     test, train = (tuple(of.select(some) for of in texts) for some in np.split(np.arange(200), [9]))
-    found = translations(test, train, tokenizers)
+    found = translations(test, train, tokenizers, ["en", "en"])
     expected = [(i, at, word) for i, of in enumerate(read[:9]) for at, word in enumerate(of)]
     rows = [*found[["sentence", "word", "form"]].itertuples(index=False, name=None)]
     assert set(rows) <= set(expected) and len(rows) > 0.9 * len(expected)
     assert (found["translation"] == found["form"].str[::-1]).mean() > 0.95
+
+
+def test_words_stand_in_the_lower_case_of_their_language():
+    """Turkish has ı for I and i for İ; to English each pair is one letter, or two."""
+    tokenizer, text = encoded(["IŞIK İPTAL", "İPTAL IŞIK YOK"] * 20, lowercase=False)
+    found = translations((text, text), (text, text), (tokenizer, tokenizer), ["tr", "en"])
+    assert set(found["form"]) == {"ışık", "iptal", "yok"}
+    assert set(found["translation"]) == {"işik", "i̇ptal", "yok"}

@@ -238,10 +238,10 @@ def text(n_blocks: int = 4) -> tuple[pd.DataFrame, pd.DataFrame]:
         block = sentence % n_blocks
         odd = sentence // n_blocks % 2
         of = [
-            ("line", "NN", ["zeile", "Linie"][odd]),
-            ("file", "NN", ["datei", "Dateien"][odd]),
+            ("line", "NN", ["zeile", "linie"][odd]),
+            ("file", "NN", ["datei", "dateien"][odd]),
             ("can", "MD", ["kann", "können"][odd]),
-            ("Set" if odd else "set", ["NN", "VB"][odd], ["satz", "setzen"][odd]),
+            ("set", ["NN", "VB"][odd], ["satz", "setzen"][odd]),
         ]
         for place, (form, tag, translation) in enumerate(of):
             for last in [False, True] if form == "line" else [True]:
@@ -284,11 +284,11 @@ def test_at_most_so_many_occurrences_of_a_sense_are_drawn():
     assert first == again != other
 
 
-def test_case_is_not_told_apart_and_classes_are():
+def test_forms_of_two_classes_are_two_words():
     occurrences, translations = text()
     occurrences["tag"] = occurrences["tag"].replace("VB", "NNS")
     found = words(occurrences, translations, 3, 100, 1)
-    # `set` and `Set` are one noun now, of two senses.
+    # `set` is one noun now, of two senses.
     assert [len(one.rows) for one in found] == [16, 16]
 
 
