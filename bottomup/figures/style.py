@@ -2,6 +2,7 @@
 
 import logging
 import math
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -244,7 +245,9 @@ def _is_untrained(name: str) -> bool:
 def paper() -> Iterator[None]:
     """Draw and save with these settings only, whatever the user's matplotlib settings."""
     _spared.clear()
-    with matplotlib.rc_context():
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # `find_fonts` tells of all in one line, and what it finds is missing before.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(RC)
         yield

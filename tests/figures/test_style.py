@@ -378,7 +378,7 @@ def test_no_file_is_laid_out_by_the_ticks_of_another(tmp_path):
 
 
 def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_none(
-    tmp_path, monkeypatch, caplog
+    tmp_path, monkeypatch, caplog, recwarn
 ):
     """With a font of one character, a square in the place of a Chinese word. It is installed after
     Matplotlib made its list of fonts, which has one that draws a box for any character."""
@@ -389,7 +389,10 @@ def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_n
     monkeypatch.setattr(style, "findSystemFonts", lambda: [])
     figure = Figure()
     text = figure.text(0, 0, "a 文件")
+    with style.paper():
+        style.legend(figure, [Line2D([], [], label="文件")])
     style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    assert [str(one.message) for one in recwarn] == []  # of Matplotlib, one for each character
     message = next(line for line in caplog.messages if line.startswith("no font"))
     assert "characters 件文, which are drawn as boxes" in message
     assert "fonts-noto-cjk" in message and "for emoji fonts-symbola" in message
