@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
+from bottomup.corpus.bpe import WORD_START
 from bottomup.corpus.segmentation import INNER, MARK, WORD
 from bottomup.heads.trace import trace
 from bottomup.subjects import Subject
@@ -67,8 +68,13 @@ def _encoded(
 ) -> tuple[Tensor, list[str]]:
     """The ids `[1, length]`, and the tokens as the model reads them, at most `most` at once."""
     ids = encode(tokenizer, [text], [[]], most).tokens.ids.tolist()
-    decoded = [tokenizer.decode([i], skip_special_tokens=False).strip() for i in ids]
-    return torch.tensor([ids]), decoded
+    return torch.tensor([ids]), [shown(i, tokenizer) for i in ids]
+
+
+def shown(token: int, tokenizer: "Tokenizer | SlowTokenizer") -> str:
+    """A token as it is written, without white space around it; `WORD_START` if it is only that, as
+    of a word whose first letters are not joined to its mark."""
+    return tokenizer.decode([token], skip_special_tokens=False).strip() or WORD_START
 
 
 def _stacked(layers: Sequence[Tensor]) -> np.ndarray:

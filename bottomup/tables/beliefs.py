@@ -41,13 +41,11 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
 
     from bottomup.core.files.tables import read_table
     from bottomup.core.files.tokenizers import load_tokenizer
-    from bottomup.heads.attention import START, short
+    from bottomup.heads.attention import START, short, shown
     from bottomup.measures.lens import NO_TOKEN, beliefs
 
     def written(token: int) -> str:
-        if token == NO_TOKEN:
-            return START
-        return tokenizer.decode([token], skip_special_tokens=False).strip()
+        return START if token == NO_TOKEN else shown(token, tokenizer)
 
     model, objective, test, maps = lens.ready(seen, settings)
     size = maps[0].size(0)

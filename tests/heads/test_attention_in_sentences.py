@@ -8,8 +8,9 @@ from tokenizers import Tokenizer
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
+from bottomup.corpus.bpe import learn
 from bottomup.corpus.segmentation import marked
-from bottomup.heads.attention import START, attention, short, weight_rows
+from bottomup.heads.attention import START, attention, short, shown, weight_rows
 from bottomup.tables.attention import COLUMNS
 from bottomup.training.run import save
 from tests import tiny
@@ -68,7 +69,7 @@ def opened(tmp_path, corpus_files):
 def test_an_encoder_alone(opened):
     subject = opened("mlm")
     [(kind, queries, keys, weights)] = attention(subject, "a big cat", None, None)
-    assert (kind, queries) == ("encoder", keys) and "".join(keys[:-1]) == "abigcat"
+    assert (kind, queries) == ("encoder", keys) and "".join(keys[:-1]).replace("▁", "") == "abigcat"
     ids = torch.tensor([subject.tokenizer.encode("a big cat").ids])
     expected = torch.stack([layer[0] for layer in subject.attentions(ids)])
     assert weights.shape == (2, 2, len(keys), len(keys)) and keys[-1] == "</s>"
@@ -86,6 +87,12 @@ def test_a_decoder_asks_for_what_it_predicts_and_sees_what_came_before(opened, c
     assert before == [START, *predicted[:-1]] and predicted[-1] == "</s>"
     assert (np.triu(weights, k=1) == 0).all() and weights[0, 0, 0, 0] == 1
     assert found["cross"][0] == predicted and found["cross"][1] == found["encoder"][0]
+
+
+def test_the_mark_of_a_word_is_seen_where_it_is_a_token():
+    tokenizer = learn([["aa aa ba"]], 2, lowercase=True, language="en")
+    tokens = [shown(i, tokenizer) for i in tokenizer.encode("aa ba").ids]
+    assert tokens == ["aa", "▁", "b", "a", "</s>"]
 
 
 def test_of_a_long_sentence_a_checkpoint_shows_what_it_reads_at_once(tmp_path):
@@ -122,7 +129,8 @@ def test_the_program(opened, corpus_files, measure, tmp_path):
     for sentence, of_sentence in asked.groupby("sentence"):
         *predicted, end = of_sentence.sort_values("query")["query_token"]
         target = text["target"][sentence]
-        assert ("".join(predicted), end) == (target.lower().replace(" ", ""), "</s>")
+        written = "".join(predicted).replace("▁", "")
+        assert (written, end) == (target.lower().replace(" ", ""), "</s>")
     other = settings | {"seed": 2}
     measure("attention", about, other, **files, **tokenizer)
     others = pd.read_parquet(table)["sentence"].unique().tolist()
