@@ -129,23 +129,32 @@ def cleaned(text: str, language: str) -> str:
     return marked(normalize(text), language)
 
 
+def folded(text: str) -> str:
+    """The text without case, to compare it with others.
+
+    All of I, i, İ and ı are one: in Turkish I is the capital of ı and İ of i, and casefolding knows
+    no language.
+    """
+    return text.replace("İ", "i").replace("ı", "i").casefold()
+
+
 def _steps(
     pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
 ) -> dict[str, np.ndarray]:
     """The steps that drop pairs, in order: name -> which pairs to drop `[n_pairs]`."""
     sides = [side for side in SIDES if side in pairs]
-    folded = pd.DataFrame({side: pairs[side].map(unmarked).str.casefold() for side in sides})
+    same = pd.DataFrame({side: pairs[side].map(unmarked).map(folded) for side in sides})
     lengths = [[[len(word) for word in words(text)] for text in pairs[side]] for side in sides]
     counts = np.array([[len(of_text) for of_text in side] for side in lengths])
     longest = np.array([[max(of_text, default=0) for of_text in side] for side in lengths])
     fewer, more = counts.min(axis=0), counts.max(axis=0)
     steps = {
         "empty": fewer == 0,
-        "untranslated": (folded["source"] == folded[sides[-1]]).to_numpy(),
+        "untranslated": (same["source"] == same[sides[-1]]).to_numpy(),
         "too_short": counts[0] < min_words,
         "too_long": (more > max_words) | (longest.max(axis=0) > MAX_WORD),
         "length_ratio": more > max_length_ratio * fewer,
         # All repeats of a pair pass or fail the steps above, so the first is always kept.
-        "duplicate": folded.duplicated().to_numpy(),
+        "duplicate": same.duplicated().to_numpy(),
     }
     return {name: of for name, of in steps.items() if len(sides) == 2 or name not in OF_PAIRS}

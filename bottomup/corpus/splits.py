@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.core.errors import UserError
-from bottomup.corpus.cleaning import RAW_ROW, SIDES
+from bottomup.corpus.cleaning import RAW_ROW, SIDES, folded
 from bottomup.corpus.losses import SHOWN, UNIT, Loss, carried, tell, worst
 from bottomup.corpus.packing import packed
 from bottomup.corpus.segmentation import WORD, unmarked, words
@@ -38,7 +38,7 @@ def split(
     """Split the pairs so that no document, and no source sentence, is in two splits.
 
     Documents in random order go to test until it has `test_words` source words, then to dev until
-    it has `dev_words`, and the rest go to train. A source sentence (casefolded) in test is dropped
+    it has `dev_words`, and the rest go to train. A source sentence (`folded`) in test is dropped
     from dev and train, and one in dev from train; dropped sentences do not count for the sizes.
     Words are those of `segmentation`. Pairs keep their order.
 
@@ -110,7 +110,7 @@ def _draw(
     each pair's document in the order of drawing, `[n_pairs]`. sizes: words of the held-out splits,
     in the order of drawing; train gets the rest.
     """
-    sentences, _ = pd.factorize(texts.str.casefold())
+    sentences, _ = pd.factorize(texts.map(folded))
     drawn_by, fresh_by = {}, {}
     fresh = np.ones(len(texts), dtype=bool)
     start = 0
@@ -167,7 +167,7 @@ def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
 
 def _shortened(text: str) -> set[tuple[str, ...]]:
     """The words of a sentence, and the words that are left without each one in turn."""
-    sentence = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold()))) or (text,)
+    sentence = tuple(_WORD.findall(re.sub(r"\d+", "0", folded(text)))) or (text,)
     if not 1 < len(sentence) <= MAX_SHORTENED:
         return {sentence}
     return {sentence, *(sentence[:place] + sentence[place + 1 :] for place in range(len(sentence)))}

@@ -5,7 +5,7 @@ import pytest
 from moses_words import words
 
 from bottomup.corpus.bpe import learn
-from bottomup.corpus.cleaning import clean, joined, normalize
+from bottomup.corpus.cleaning import clean, folded, joined, normalize
 from bottomup.corpus.specials import SPECIALS
 
 LIMITS = {"languages": ["en", "de"], "min_words": 3, "max_words": 6, "max_length_ratio": 2.0}
@@ -90,6 +90,12 @@ def test_each_step_drops_what_it_names(step, source, target):
         name: int(name == step) for name in counts["step"]
     }
     assert examples.loc[examples["step"] == step, "source"].tolist() == [normalize(source)]
+
+
+def test_turkish_capitals_are_those_of_their_small_letters():
+    assert folded("IŞIK İNDEKS") == folded("ışık indeks")
+    texts = [("İndeks okunamadı yine", "d e f"), ("indeks okunamadı yine", "D e f")]
+    assert len(clean(pairs(*texts), **LIMITS | {"languages": ["tr", "en"]})[0]) == 1
 
 
 def test_limits_are_inclusive():

@@ -197,6 +197,20 @@ def test_alike_but_for_a_word_digits_punctuation_and_case(text):
     assert near(pd.Series([SENTENCE]), pd.Series([text])).tolist() == [True]
 
 
+def test_turkish_capitals_are_those_of_their_small_letters():
+    """All four words differ in dots of i."""
+    written = ["IŞIK İÇİN KAPI İNDİ", "ışık için kapı indi"]
+    assert near(pd.Series(written[:1]), pd.Series(written[1:])).tolist() == [True]
+    texts = [*written, "a b c d", "e f g h"]
+    pairs = pd.DataFrame({"document": [*"abcd"], "source": texts, "target": "", "origin": "o"})
+    of_seeds = [
+        split(pairs, **SIZES | {"seed": seed, "test_words": 4, "dev_words": 4})[0]
+        for seed in range(9)
+    ]
+    # All four where both are of one split.
+    assert {sum(map(len, tables.values())) for tables in of_seeds} == {3, 4}
+
+
 @pytest.mark.parametrize("text", UNLIKE.values(), ids=UNLIKE)
 def test_unlike_by_two_words(text):
     assert near(pd.Series([text]), pd.Series(["Another sentence.", SENTENCE])).tolist() == [False]
