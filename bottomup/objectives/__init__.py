@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 
 if TYPE_CHECKING:
@@ -206,6 +207,42 @@ class Masking(Protocol):
         self, source: np.ndarray, chosen: np.ndarray, vocab_size: int, rng: np.random.Generator
     ) -> np.ndarray:
         """`source` with the chosen tokens as the model reads them."""
+
+
+def require_learnable(
+    example: Example, objective: Objective, n_read: int, n_predicted: int
+) -> None:
+    """Raise UserError unless the models of an objective can learn what its `example` gave.
+
+    n_read, n_predicted: as from `Objective.vocabularies`.
+    """
+    for line in _unlearnable(example, objective, n_read, n_predicted):
+        raise UserError(f"bottomup/objectives/{objective.name}.py: example gives {line}")
+
+
+def _unlearnable(
+    example: Example, objective: Objective, n_read: int, n_predicted: int
+) -> Iterator[str]:
+    source, target, labels = example.source, example.target, example.labels
+    if (target is not None) != objective.decodes():
+        found = "no target" if target is None else "a target"
+        yield f"{found}; allowed: one if it has a decoder (predicts, rewrites), else None"
+    written = source if target is None else target
+    places = (len(source), written.shape[1] * (2 if objective.both_ways else 1))
+    if labels.shape != places:
+        yield f"labels of shape {labels.shape}; allowed: {places}, {IGNORE} where none is predicted"
+    sides = {"source": (source, n_read), "target": (target, n_predicted)}
+    sides["labels"] = (labels[labels != IGNORE], n_predicted)
+    for name, (ids, n) in sides.items():
+        if ids is None or not ids.size:
+            continue
+        if ids.dtype != np.int64:
+            yield f"{name} of {ids.dtype}; allowed: int64"
+        if wrong := [number for number in (ids.min(), ids.max()) if not 0 <= number < n]:
+            yield (
+                f"{name} with {wrong[0]}; allowed: 0 to {n - 1}; if it has types or classes of its "
+                "own, vocabularies and n_classes count them"
+            )
 
 
 def with_random_tokens(

@@ -19,7 +19,7 @@ from bottomup.core.settings import Training
 from bottomup.corpus import batches
 from bottomup.corpus.batches import Text
 from bottomup.model.transformer import Transformer
-from bottomup.objectives import Example, Objective
+from bottomup.objectives import Example, Objective, require_learnable
 from bottomup.training import distributed, stopping
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss
@@ -263,8 +263,12 @@ class Trainer:
             optimizer.param_groups[0]["lr"] = self.rate
 
     def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:
-        """What the objective makes of sentences of a text, by their numbers."""
-        return self.current.example(*text.batch(sentences), self.model.config.vocab_size, rng)
+        """What the objective makes of sentences of a text, by their numbers; UserError if nothing
+        can be learned of it."""
+        n_read, n_predicted = self.model.config.vocab_size, len(self.model.head.weight)
+        example = self.current.example(*text.batch(sentences), n_read, rng)
+        require_learnable(example, self.current, n_read, n_predicted)
+        return example
 
     def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
         """See `loss.summed_loss`; matrix products have the run's precision."""

@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +19,7 @@ from bottomup.plan.study import modules
 from bottomup.training.checkpoint import Finished, Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.stopping import listening
-from tests.tiny import DROPOUT, initial, same_bytes, tokens_of
+from tests.tiny import DROPOUT, VOCAB, initial, same_bytes, tokens_of
 
 TRAINED = ["lm", "mlm", "mt"]
 SETTINGS = Training(
@@ -361,6 +362,35 @@ def test_a_dev_loss_of_nothing(trainer, monkeypatch):
     monkeypatch.setattr(run, "summed_loss", lambda *_, smoothing: (torch.zeros(()), 0))
     with pytest.raises(UserError, match="predicts no token of the dev split"):
         run.dev_loss()
+
+
+@pytest.mark.parametrize(
+    ("objective", "wrong", "line"),
+    [
+        ("mlm", {"source": lambda ids: np.where(ids == 5, VOCAB, ids)}, f"source with {VOCAB};"),
+        ("mlm", {"labels": lambda ids: np.where(ids > 5, VOCAB, ids)}, f"labels with {VOCAB};"),
+        ("lm", {"labels": lambda ids: ids - 1}, f"labels with {IGNORE - 1};"),
+        ("lm", {"labels": lambda ids: ids[:, 1:]}, "labels of shape"),
+        ("lm", {"labels": lambda ids: ids.astype(np.int32)}, "labels of int32; allowed: int64"),
+        ("mt", {"target": lambda ids: ids + VOCAB}, "target with"),
+        ("denoising", {"target": lambda ids: None}, "no target;"),
+        ("lm", {"target": lambda _: np.ones([1, 1], int)}, "a target;"),
+    ],
+)
+def test_an_objective_whose_example_does_not_fit_its_models(
+    trainer, monkeypatch, objective, wrong, line
+):
+    """Labels that are one too short would be learned at other positions, without a word."""
+    kind = objectives.kind(objective)
+    right = kind.example
+
+    def example(*given):
+        made = right(*given)
+        return replace(made, **{name: of(getattr(made, name)) for name, of in wrong.items()})
+
+    monkeypatch.setattr(kind, "example", example)
+    with pytest.raises(UserError, match=f"objectives/{objective}.py: example gives {line}"):
+        trainer(objective).train()
 
 
 def test_a_dev_loss_that_diverges(trainer):
