@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from bottomup.plan import program
+from bottomup.core.errors import UserError
 from bottomup.core.files.tables import below, read_table, write_table
 from bottomup.core.settings import Section
-from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
+from bottomup.figures.points import COLUMNS, NoRowsError, Tables, that_rest_on_enough
 from bottomup.figures.ranges import differ
 from bottomup.figures.style import note, nothing, placed, save, title
 from bottomup.published import load_published
@@ -40,10 +42,9 @@ def main(arguments: argparse.Namespace) -> None:
     tables = read_all(settings.tables, arguments.tables)
     tables |= {path.stem: load_published(path.stem, path.parent) for path in arguments.published}
     tables, left_out = that_rest_on_enough(tables)
-    module = importlib.import_module(f"bottomup.figures.{settings.figure}")
     try:
         with placed(settings.places, settings.untrained):
-            figure, points = module.draw(tables, **settings.options)
+            figure, points = drawn(settings.figure, tables, settings.options)
     except NoRowsError as error:
         figure, points = nothing(), pd.DataFrame(columns=COLUMNS)
         left_out = f"{left_out}\nNothing to draw: {error}".strip()
@@ -54,6 +55,21 @@ def main(arguments: argparse.Namespace) -> None:
         note(figure, remarks)
     write_table(points.convert_dtypes(), arguments.csv)
     save(figure, arguments.png, arguments.pdf)
+
+
+def drawn(name: str, tables: Tables, options: dict[str, Any]) -> tuple[Figure, pd.DataFrame]:
+    """What the module of a figure draws; UserError unless it is a figure with its points."""
+    given = importlib.import_module(f"bottomup.figures.{name}").draw(tables, **options)
+    match given:
+        case (Figure(), pd.DataFrame(columns=columns) as points) if [*columns] == COLUMNS:
+            if points.empty:
+                raise NoRowsError(f"bottomup/figures/{name}.py gives no points")
+            return given
+    raise UserError(
+        f"bottomup/figures/{name}.py: draw gives something else than a figure and its points; "
+        f"allowed: both, and points with the columns {', '.join(COLUMNS)}, as from "
+        "bottomup.figures.points.points"
+    )
 
 
 def read_all(numbers: list[tuple[str, int]], paths: list[Path]) -> dict[str, pd.DataFrame]:

@@ -22,18 +22,19 @@ class NoRowsError(UserError):
 
 
 def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
-    """The table called `name`; UserError if it, its rows or one of `columns` is missing."""
+    """The table called `name`; UserError if it, its rows or one of `columns` is missing. A table
+    without rows may have no columns."""
     if name not in tables:
         names = ", ".join(tables) or "none"
         raise UserError(f"table {name!r} is missing; found {names}; give it, too")
+    if tables[name].empty:
+        raise NoRowsError(f"table {name!r} has no rows; a figure needs at least one")
     missing = [column for column in columns if column not in tables[name]]
     if missing:
         raise UserError(
             f"table {name!r} has no column {', '.join(missing)}; it needs {', '.join(columns)}; "
             f"give the one that the workflow makes now, the .parquet where there is one"
         )
-    if tables[name].empty:
-        raise NoRowsError(f"table {name!r} has no rows; a figure needs at least one")
     return tables[name]
 
 

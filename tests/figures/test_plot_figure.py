@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
+from bottomup.core.errors import UserError
 from bottomup.core.files.tables import read_table
 from bottomup.figures import style
 from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
@@ -177,6 +180,28 @@ def test_a_part_without_rows_takes_no_type_from_the_others(tmp_path):
     for order in (paths, paths[::-1]):
         pd.testing.assert_frame_equal(plot_figure.read_all([("x", 2)], order)["x"], rows)
     assert plot_figure.read_all([("x", 1)], paths[1:])["x"].empty
+
+
+POINT = pd.DataFrame([["a", "lm", "n", 0, 1.0, None, None, 1, 5, "ours"]], columns=COLUMNS)
+
+
+@pytest.mark.parametrize("given", [None, Figure(), (Figure(), None), (Figure(), POINT[["x", "y"]])])
+def test_what_is_no_figure_with_its_points_is_one_line(monkeypatch, given):
+    """The pages of a study, which read the points, would not be made."""
+    monkeypatch.setattr("bottomup.figures.corpus_overview.draw", lambda tables: given)
+    with pytest.raises(
+        UserError, match=r"^bottomup/figures/corpus_overview\.py: draw gives"
+    ) as said:
+        plot_figure.drawn("corpus_overview", {}, {})
+    assert "\n" not in str(said.value)
+
+
+def test_a_figure_without_a_point_has_nothing_to_draw(monkeypatch):
+    for points, raises in ((POINT, nullcontext()), (POINT[:0], pytest.raises(NoRowsError))):
+        given = Figure(), points
+        monkeypatch.setattr("bottomup.figures.corpus_overview.draw", lambda tables, of=given: of)
+        with raises:
+            assert plot_figure.drawn("corpus_overview", {}, {}) is given
 
 
 def test_models_have_the_looks_of_their_places_in_the_study(run_script, monkeypatch, tmp_path):

@@ -67,6 +67,9 @@ def test_missing_table_column_and_rows():
         table({"measures": SEEDS}, "measures", ["seed", "layer"])
     with pytest.raises(UserError, match="no rows"):
         table({"measures": SEEDS.head(0)}, "measures", ["seed"])
+    # As of a measure that yields none; it ends no study.
+    with pytest.raises(NoRowsError, match="no rows"):
+        table({"measures": pd.DataFrame(columns=["seed"])}, "measures", ["seed", "layer"])
 
 
 def test_rows_that_have_what_is_wanted_or_a_line_about_what_there_is():
