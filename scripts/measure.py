@@ -20,9 +20,11 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup.plan import program
+from bottomup.core.errors import UserError
 from bottomup.core.files.tables import write_estimates
 from bottomup.core.schema import validated
 from bottomup.core.settings import Measured
+from bottomup.tables import mistake
 
 NAMES = ("objective", "seed", "attention", "method", "penalty")  # in this order; JSON sorts them
 
@@ -42,6 +44,8 @@ def main(arguments: argparse.Namespace) -> None:
     else:
         rows = table.rows(seen, validated(table.Settings, settings.options))
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(logged(rows))
+    if wrong := mistake(frame, table.TABLE):
+        raise UserError(f"bottomup/tables/{settings.table}.py: rows gives {wrong}")
     write_estimates(named(frame, settings.run), arguments.writes)
 
 
@@ -56,7 +60,9 @@ def named(frame: pd.DataFrame, run: dict) -> pd.DataFrame:
 
 def logged(rows: Iterable[dict]) -> Iterator[dict]:
     """Each row, after it is logged up to its first float, which is its value."""
-    for row in rows:
+    for row in rows if isinstance(rows, Iterable) else [rows]:
+        if not isinstance(row, dict):
+            raise UserError(f"rows gives a {type(row).__name__}; allowed: dictionaries by column")
         words = []
         for name, value in row.items():
             is_value = isinstance(value, float)

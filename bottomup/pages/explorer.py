@@ -74,13 +74,7 @@ def curves(name: str, table: pd.DataFrame) -> dict:
     curves: for each, its run or both runs, the numbers of its choices, and over x the values and
         both ends of their intervals, null if there is none or it rests on too few cases.
     """
-    found = value_columns(table)
-    if not found:
-        raise UserError(
-            f"the table {name} has no column ci_low, left of which the explorer looks for values; "
-            f"add ci_low and ci_high to its rows, empty if unknown, or take over_layers away"
-        )
-    [value] = found
+    [value] = value_columns(table)
     about = list(table.columns[: table.columns.get_loc(value)])
     if "n_clusters" in table:
         n = table["n_clusters"].map(lambda n: "" if pd.isna(n) else f", {n:.0f}")

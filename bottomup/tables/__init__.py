@@ -21,8 +21,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from bottomup.core import names
+from bottomup.core.files.tables import WITHOUT
 from bottomup.core.settings import Section
 
 if TYPE_CHECKING:
@@ -118,6 +120,40 @@ class Table:
 def value_columns(columns: Iterable[str]) -> list[str]:
     """The column of values, which stands left of their interval; none in a table without one."""
     return [left for left, right in pairwise(columns) if right == "ci_low"]
+
+
+def mistake(rows: pd.DataFrame, table: Table) -> str | None:
+    """What is wrong with the rows of a table for the explorer (`over_layers`) or for claims
+    (`judged`); None if nothing is, and for a table without rows."""
+    if rows.empty or not (table.over_layers or table.judged):
+        return None
+    values = value_columns(rows)
+    if not values:
+        return "no column ci_low right of the values; allowed: ci_low and ci_high, or None in both"
+    if not is_numeric_dtype(rows[values[0]]):
+        return f"a {values[0]} that is no number; allowed: float(...) of it"
+    if table.judged and WITHOUT not in rows:
+        return f"no column {WITHOUT}, which claims read; allowed: values without each block"
+    return _not_over_layers(rows, values[0]) if table.over_layers else None
+
+
+def _not_over_layers(rows: pd.DataFrame, value: str) -> str | None:
+    """What is wrong with the rows of a table of curves over layers."""
+    layers = [name for name in ("layer", "layer_a", "layer_b") if name in rows]
+    if not layers or not all(map(_whole_numbers, (rows[name] for name in layers))):
+        return "no column layer of whole numbers; allowed: one, or layer_a and layer_b"
+    about = [*rows.columns[: rows.columns.get_loc(value)], *({"n_clusters"} & {*rows})]
+    if rows.duplicated(about).any():
+        return (
+            f"two rows for one {', '.join(about)}; allowed: one, or a column left of {value} that "
+            "tells them apart"
+        )
+    return None
+
+
+def _whole_numbers(values: pd.Series) -> bool:
+    """Whether those that are not missing are whole numbers."""
+    return is_numeric_dtype(values) and not (values % 1).any()
 
 
 def cases(rows: pd.DataFrame) -> pd.Series:

@@ -189,11 +189,8 @@ POINT = pd.DataFrame([["a", "lm", "n", 0, 1.0, None, None, 1, 5, "ours"]], colum
 def test_what_is_no_figure_with_its_points_is_one_line(monkeypatch, given):
     """The pages of a study, which read the points, would not be made."""
     monkeypatch.setattr("bottomup.figures.corpus_overview.draw", lambda tables: given)
-    with pytest.raises(
-        UserError, match=r"^bottomup/figures/corpus_overview\.py: draw gives"
-    ) as said:
+    with pytest.raises(UserError, match=r"^bottomup/figures/corpus_overview\.py: draw .*[^\n]$"):
         plot_figure.drawn("corpus_overview", {}, {})
-    assert "\n" not in str(said.value)
 
 
 def test_a_figure_without_a_point_has_nothing_to_draw(monkeypatch):

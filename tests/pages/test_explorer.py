@@ -46,12 +46,6 @@ def test_numbers_are_short():
     assert values == [4.527, 4.227, 3.927]
 
 
-def test_a_table_without_intervals_is_refused_in_a_line():
-    table = TABLES["mutual_information"].drop(columns=["ci_low", "ci_high"])
-    with pytest.raises(UserError, match=r"^the table norm has no column ci_low, .* over_layers"):
-        explorer.curves("norm", table)
-
-
 def test_curves_of_two_runs_and_over_steps():
     measure = explorer.curves("pwcca_between_runs", TABLES["pwcca_between_runs"])
     assert measure["choices"] == {} and len(measure["curves"]) == 6
