@@ -25,7 +25,7 @@ FREQUENCIES = {
 # What is measured: a table for each module of bottomup/tables; and, for each table, the parts from
 # which it is collected. The parts of `gates` are written by pruning.
 TABLES = {name: module.TABLE for name, module in tables().items()}
-MEASURES = {name: table.parts(SUBJECTS) for name, table in TABLES.items()}
+MEASURES = {name: [*table.parts(SUBJECTS)] for name, table in TABLES.items()}
 MEASURES["gates"] = SUBJECTS.pruned_runs() + SUBJECTS.pruned_checkpoints()
 WHOLE = f"<results>/runs/{RUN}"
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"

@@ -1,6 +1,7 @@
 # Measures: views, or a model and text -> tidy tables, a part for each run or pair of runs -> one
 # table for each measure. Modules of bottomup/tables say what each table reads and what it takes.
 
+from bottomup.plan.declared import require_declared
 
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
 PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR, "pruned": names.PRUNED}
@@ -109,6 +110,9 @@ READS = {
         "written": of_subject(ours=[], theirs=WRITTEN),
     },
 }
+
+with in_one_line("the study cannot start:\n"):
+    require_declared(TABLES, MEASURES, READS)
 
 
 # A rule for each table: measure_NAME.

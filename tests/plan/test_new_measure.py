@@ -115,6 +115,13 @@ def test_its_keys_are_checked_as_any(extended):
     assert "measures.norm.odrer: unknown key" in said.stderr
 
 
+def test_a_typo_in_its_declaration_is_one_line(extended):
+    file = extended.path / TABLE
+    file.write_text(file.read_text().replace('    "run",\n', '    "runs",\n'))
+    said = extended.snakemake("--summary", "--configfile", "study.yaml", check=False).stderr
+    assert f"{TABLE}: part: found 'runs'; allowed: one of run, " in said
+
+
 def call(checkout, script, settings, **files):
     command = [sys.executable, f"scripts/{script}.py", "--settings", json.dumps(settings)]
     for name, path in files.items():
