@@ -17,6 +17,7 @@ from transformers import (
 
 import bottomup.auto
 from bottomup import objectives
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import PAD
 from bottomup.heads.removal import without_closed_heads
 from bottomup.model import folder
@@ -198,6 +199,19 @@ def test_what_transformers_has_saved_opens_in_both(run, tmp_path, objective):
     assert ours.config == model.config
     for opened in (ours, theirs.from_pretrained(tmp_path / "saved")):
         assert same_bytes(opened.state_dict(), model.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "named"),
+    [(AutoModel, torch.float32, "head.weight"), (KINDS["lm"], torch.bfloat16, "encoder.")],
+)
+def test_what_it_has_saved_otherwise_says_what_opens(run, tmp_path, kind, dtype, named):
+    """And does not tell a user to delete what was fine-tuned."""
+    _, path = run("lm")
+    kind.from_pretrained(path, dtype=dtype).save_pretrained(tmp_path / "saved")
+    said = rf"weights are not as config.json has them, {named}.*, in float32 and by a class with"
+    with pytest.raises(UserError, match=said):
+        folder.load(tmp_path / "saved")
 
 
 @pytest.mark.parametrize("objective", ["mlm", "mt"])

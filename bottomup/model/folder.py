@@ -11,8 +11,9 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
+from bottomup.core.errors import UserError
 from bottomup.core.files import opening
-from bottomup.core.files.weights import header, load_into, save_weights
+from bottomup.core.files.weights import header, load_weights, save_weights, unlike
 from bottomup.core.names import WEIGHTS
 from bottomup.corpus.specials import SPECIALS
 from bottomup.model.configuration import TransformerConfig
@@ -49,7 +50,14 @@ def load(folder: Path) -> Transformer | TrunkModel:
         _require_possible(json.loads((folder / CONFIG).read_bytes()), header(folder / WEIGHTS))
     # Not on the device "meta": PyTorch's imports for it take longer than drawing weights.
     model = initial(folder, seed=0)
-    load_into(model, folder / WEIGHTS, f"as {CONFIG} has them")
+    tensors = load_weights(folder / WEIGHTS)
+    if wrong := unlike(model, tensors):
+        raise UserError(
+            f"{folder / WEIGHTS}: {len(wrong)} weights are not as {CONFIG} has them, {wrong[0]} "
+            "among them; allowed: those of a run, or what transformers saves of one, in float32 "
+            "and by a class with an output layer; if a study made it, delete it and run again"
+        )
+    model.load_state_dict(tensors)
     return model
 
 

@@ -181,11 +181,11 @@ class TestOfARun:
     @pytest.mark.parametrize("layers", [1, 3])
     def test_another_number_of_layers(self, folder, layers):
         edit(folder / "config.json", encoder_layers=layers)
-        refused(folder, r"damaged: \d+ weights are not as config.json has them, encoder.\S+ among")
+        refused(folder, r"s: \d+ weights are not as config.json has them, encoder.\S+ among")
 
     def test_another_width(self, folder):
         edit(folder / "config.json", d_ff=33)
-        refused(folder, r"damaged: 6 weights are not as config.json has them, \S+.inner.bias amo")
+        refused(folder, r"s: 6 weights are not as config.json has them, \S+.inner.bias amo")
 
     @pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])
     @pytest.mark.parametrize("values", [{"heads": 0}, {"encoder_layers": "2"}])

@@ -18,22 +18,28 @@ def load_weights(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def load_into(model: nn.Module, path: Path, form: str = "those of its model") -> None:
+def load_into(model: nn.Module, path: Path) -> None:
     """Load the weights in a file into `model`.
 
-    form: what the weights must be, for the error.
-
-    Raises UserError, and leaves the model as it is, unless the weights are finite and have exactly
-    its names, shapes and types.
+    Raises UserError, and leaves the model as it is, unless the weights are finite and are those of
+    the model, see `unlike`.
     """
     tensors = load_weights(path)
-    expected, loaded = (
-        {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
-        for tensors in (model.state_dict(), tensors)
-    )
-    if wrong := {name for name, _ in expected.items() ^ loaded.items()}:
-        raise damaged(path, f"{len(wrong)} weights are not {form}, {min(wrong)} among them")
+    if wrong := unlike(model, tensors):
+        raise damaged(
+            path, f"{len(wrong)} weights are not those of its model, {wrong[0]} among them"
+        )
     model.load_state_dict(tensors)
+
+
+def unlike(model: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:
+    """The names of weights that a model and some tensors do not have alike: with the same shape and
+    type."""
+    expected, loaded = (
+        {name: (tensor.shape, tensor.dtype) for name, tensor in some.items()}
+        for some in (model.state_dict(), tensors)
+    )
+    return sorted({name for name, _ in expected.items() ^ loaded.items()})
 
 
 def save_weights(
