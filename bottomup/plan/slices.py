@@ -327,10 +327,19 @@ class Slices:
         return {
             "study": study.study,
             "model": study.model.model_dump(include={"layers", "heads", "d_model"}),
-            "objectives": {name: self._runs_of(name) for name in self.subjects.objectives},
+            "objectives": {name: self._runs_of(name) for name in self._made()},
             "checkpoints": list(study.checkpoints),
             "beside": list(study.site.beside),
         }
+
+    def _made(self) -> list[str]:
+        """The objectives whose models the study makes: those that are trained, and the untrained
+        ones that some table is about."""
+        made, left_out = {*self.subjects.trained}, self.study.left_out()
+        for name, module in tables().items():
+            parts = [] if name in left_out else module.TABLE.parts(self.subjects)
+            made |= {run.rpartition("-")[0] for part in parts for run in names.runs_of(part)}
+        return [name for name in self.subjects.objectives if name in made]
 
     def _runs_of(self, objective: str) -> dict:
         shape = self.study.own_shape(objective)

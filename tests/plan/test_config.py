@@ -1606,6 +1606,17 @@ def test_a_number_of_tokens_that_hangs_on_the_text_is_about_or_none():
         assert Slices(study).plan_next_look()["told"] == known
 
 
+@pytest.mark.parametrize(
+    ("only", "made"),
+    [([], ["mlm", "untrained"]), (["change"], ["mlm", "untrained"]), (["quality"], ["mlm"])],
+)
+def test_pages_list_the_models_that_are_made(only, made):
+    """Change is of all models, quality of trained ones alone."""
+    objectives = {"mlm": {}, "untrained": {}}
+    study = load(changed(only=only, objectives=objectives, pruning__penalties={}))
+    assert [*Slices(study).show_index([])["objectives"]] == made
+
+
 def test_a_training_takes_as_long_as_its_operations():
     """By hand, of the default shape: 6 layers of 128 and 512, 4,000 sub-words, sentences of 65/3
     sub-words on the mean. LM reads each and predicts all but the first of a sentence."""
