@@ -177,15 +177,15 @@ def follow() -> None:
     log.info("process %d on %s", os.getpid(), os.uname().nodename)
     try:
         folder = Path(os.environ[FOLDER])
-        may_run, still_run = (folder / MAY_RUN).open(), (folder / STILL_RUN).open()
+        # Descriptors, since a file that is open at the end would be warned of in the log.
+        may_run, still_run = (os.open(folder / name, os.O_RDONLY) for name in (MAY_RUN, STILL_RUN))
     except FileNotFoundError as error:
         raise UserError(
             f"{error.filename} is gone: the study's folder was deleted during the run; start again"
         ) from error
     fcntl.flock(still_run, fcntl.LOCK_SH)
-    if may_run.read() != os.environ[STARTED_BY]:
+    if os.read(may_run, 1000).decode() != os.environ[STARTED_BY]:
         raise UserError("the Snakemake that started this job has ended")
-    _held.extend([may_run, still_run])
     threading.Thread(target=_end_after, args=[may_run], daemon=True).start()
 
 
@@ -205,6 +205,6 @@ def by_torchrun() -> bool:
     return True
 
 
-def _end_after(may_run: TextIO) -> None:
+def _end_after(may_run: int) -> None:
     fcntl.flock(may_run, fcntl.LOCK_SH)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -29,7 +29,7 @@ JOB = """
 import os, signal, sys, time
 from bottomup.core import running
 running.follow()
-if sys.argv[1] == "saves":
+if "saves" in sys.argv:
     def save(*_):
         time.sleep(1)
         print("saved", flush=True)
@@ -75,10 +75,11 @@ def snakemake(process, tmp_path):
 def job(process, tmp_path):
     """A job that a Snakemake has started."""
 
-    def job(started_by, does="nothing", **options):
+    def job(started_by, *does, program=JOB, **options):
         this = f"process {started_by.pid} on {os.uname().nodename}"
         folder = str(tmp_path / "study")
-        return process(JOB, does, **{running.FOLDER: folder, running.STARTED_BY: this}, **options)
+        names = {running.FOLDER: folder, running.STARTED_BY: this}
+        return process(program, *does, **names, **options)
 
     return job
 
@@ -116,6 +117,13 @@ def test_a_signal_to_snakemake_ends_its_jobs_and_interrupts_it(snakemake, job, n
     assert started.wait(10) == 75
     assert started.stdout.read() == "saved\n"
     assert (first.wait(10), first.stdout.read()) == (0, "interrupted\n")
+
+
+def test_python_warns_of_nothing_at_the_end_of_a_job(snakemake, job):
+    program = "from bottomup.plan import program as p; p.run(lambda _: None, p.parser(''))"
+    started = job(snakemake(), program=program, waits=False, PYTHONWARNINGS="always")
+    assert started.wait(20) == 0
+    assert "Warning" not in started.stderr.read()
 
 
 def test_jobs_end_at_a_signal_that_the_main_thread_does_not_hear(process, tmp_path, job):
