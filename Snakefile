@@ -29,13 +29,18 @@ from bottomup.core.errors import UserError, in_one_line
 from bottomup.plan import links, start
 from bottomup.plan.config import load, require_packages
 from bottomup.plan.digest import ROOT, count_versions_of
-from bottomup.plan.failures import expect_a_stop, say_how_it_ended
+from bottomup.plan.failures import (
+    REASONS,
+    expect_a_stop,
+    note_why_the_cluster_fails,
+    say_how_it_ended,
+)
 from bottomup.plan.lock import of_conda, unlike_the_lock
 from bottomup.plan.lost import make_again_what_was_lost
 from bottomup.plan.progress import Progress
 from bottomup.plan.reading import misleading, started, typed
 from bottomup.plan.reasons import say_what_differs
-from bottomup.plan.records import REASONS, keep_exact, write_plan
+from bottomup.plan.records import keep_exact, write_plan
 
 min_version("9.25")
 keep_exact()
@@ -96,6 +101,7 @@ onstart:
         # It limits nothing here, and in the end takes a fifth of a core (profiles/README.md).
         workflow.scheduler.job_rate_limiter = None
     expect_a_stop()
+    note_why_the_cluster_fails()
     PROGRESS.start()
 
 

@@ -6,7 +6,10 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
+
+from snakemake_interface_executor_plugins.executors.base import AbstractExecutor, SubmittedJobInfo
 
 from bottomup.core import running
 from bottomup.plan.program import DONE
@@ -19,6 +22,7 @@ KILLED, NOT_WRITTEN, EMPTY = "killed or stopped", "not written", "empty"
 ENDED_WELL = "its program ended well, so the cluster or the disk failed"
 NO_ERROR = (KILLED, EMPTY, NOT_WRITTEN, ENDED_WELL)
 FULL_BYTES = 2**20  # with less free space, a log may have no room for its line
+REASONS: dict[str, str] = {}  # by log, why a job failed although its program did not
 
 
 def expect_a_stop() -> None:
@@ -30,6 +34,33 @@ def _is_no_consequence(record: logging.LogRecord) -> bool:
     return record.levelno < logging.ERROR or not running.stopped.is_set()
 
 
+def note_why_the_cluster_fails() -> None:
+    """From now on, keep among `REASONS` what a cluster says of a job that it refuses or ends.
+    Snakemake itself tells it of single jobs, and of groups not even in its log file."""
+    AbstractExecutor.report_job_error = _report
+
+
+_report_by_snakemake = AbstractExecutor.report_job_error
+
+
+def _report(executor: AbstractExecutor, job: SubmittedJobInfo, msg=None, **options) -> None:
+    """Report a failed job, or group. The words of the cluster stand for the log that tells most,
+    unless the job has run and its program told an error."""
+    if msg:
+        logs = _logs(job.job)
+        for log in logs:
+            REASONS.pop(log, None)  # of an earlier attempt
+        place, log = min((_place(last_line(Path(log))), log) for log in logs)
+        if place or not job.external_jobid:
+            REASONS[log] = " ".join(takewhile(lambda line: line[:1] != " ", msg.splitlines()))
+    _report_by_snakemake(executor, job, msg, **options)
+
+
+def _logs(job) -> list[str]:
+    """The logs of one of Snakemake's jobs, or of all jobs of a group."""
+    return [str(log) for one in getattr(job, "jobs", [job]) for log in one.log]
+
+
 def say_how_it_ended(jobs: Iterable, n_done: int, reasons: Mapping[str, str] | None = None) -> None:
     """Print why each of Snakemake's `jobs` failed, or groups of them, then whether the disk is
     full, and whether the study was stopped.
@@ -37,8 +68,7 @@ def say_how_it_ended(jobs: Iterable, n_done: int, reasons: Mapping[str, str] | N
     n_done: how many jobs were finished before. reasons: by log, why a job failed although its
     program did not, for example because the clock was set back.
     """
-    logs = ([str(log) for one in getattr(job, "jobs", [job]) for log in one.log] for job in jobs)
-    lines = why_they_failed(logs, reasons or {})
+    lines = why_they_failed(map(_logs, jobs), reasons or {})
     stop = [stopped(n_done)] if running.stopped.is_set() else []
     for line in [*["", "failed:"] * bool(lines), *lines, *full_disk(), *stop]:
         print(line, file=sys.stderr)

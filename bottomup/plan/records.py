@@ -33,6 +33,7 @@ from snakemake.rules import Rule
 
 from bottomup.plan import contents, nodes
 from bottomup.core.differences import INPUTS, OUTPUTS, PARAMS
+from bottomup.plan.failures import REASONS
 from bottomup.plan.reading import misleading, typed
 from bottomup.plan.slices import Slice, is_ours
 
@@ -235,7 +236,6 @@ async def _prepare(job: Job) -> None:
 
 
 _end = Job.postprocess
-REASONS: dict[str, str] = {}  # by log, why a job failed although its program did not
 
 
 async def _postprocess(job: Job, *arguments, error: bool = False, **options) -> None:

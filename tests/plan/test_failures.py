@@ -8,9 +8,16 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from snakemake_interface_executor_plugins.executors.base import AbstractExecutor, SubmittedJobInfo
 
 from bottomup.core import running
-from bottomup.plan.failures import expect_a_stop, last_line, say_how_it_ended
+from bottomup.plan.failures import (
+    REASONS,
+    expect_a_stop,
+    last_line,
+    note_why_the_cluster_fails,
+    say_how_it_ended,
+)
 from tests.plan.checkouts import ROOT
 
 
@@ -109,6 +116,45 @@ def test_of_a_group_only_those_that_failed_are_told(tmp_path, capsys, logs, told
     say_how_it_ended([group], 0)
     lines = capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines()
     assert [line.partition(":")[0] for line in lines[2:]] == told
+
+
+REFUSED = """SLURM sbatch failed. The error message was 'sbatch: error: no partition a
+sbatch: error: refused'.
+    sbatch call:
+        sbatch --parsable
+"""
+NOT_SENT = REFUSED.partition("    ")[0].replace("\n", " ").strip()
+TIMED_OUT = "SLURM-job '5' failed, SLURM status is: 'TIMEOUT'."
+
+
+@pytest.mark.parametrize(
+    ("tries", "log", "told"),
+    [
+        ([(None, REFUSED)], None, NOT_SENT),
+        ([("5", TIMED_OUT)], "12:00:01 read it\n", TIMED_OUT),
+        ([(None, REFUSED), ("5", TIMED_OUT)], "error: found x\n", "error: found x"),
+        # What an earlier try has written is no reason why this one was refused.
+        ([("5", TIMED_OUT), (None, REFUSED)], "error: found x\n", NOT_SENT),
+    ],
+    ids=["refused", "out of time", "an error after it was refused", "refused after an error"],
+)
+def test_what_the_cluster_says_of_a_group_stands_where_no_program_tells(
+    tmp_path, capsys, monkeypatch, tries, log, told
+):
+    scheduler = SimpleNamespace(error_callback=lambda job: None)
+    executor = SimpleNamespace(
+        print_job_error=lambda *_: None, workflow=SimpleNamespace(scheduler=scheduler)
+    )
+    if log:
+        (tmp_path / "a").write_text(log)
+    group = SimpleNamespace(jobs=[SimpleNamespace(log=[str(tmp_path / name)]) for name in "ba"])
+    monkeypatch.setattr(AbstractExecutor, "report_job_error", AbstractExecutor.report_job_error)
+    note_why_the_cluster_fails()
+    for number, message in tries:
+        AbstractExecutor.report_job_error(executor, SubmittedJobInfo(group, number), message)
+    say_how_it_ended([group], 0, REASONS)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["", "failed:", f"{tmp_path}/a: {told}"]
 
 
 PROGRAM = """\
