@@ -66,7 +66,7 @@ def say_how_it_ended(jobs: Iterable, n_done: int, reasons: Mapping[str, str] | N
     full, and whether the study was stopped.
 
     n_done: how many jobs were finished before. reasons: by log, why a job failed although its
-    program did not, for example because the clock was set back.
+    program did not, for example because its input changed meanwhile.
     """
     lines = why_they_failed(map(_logs, jobs), reasons or {})
     stop = [stopped(n_done)] if running.stopped.is_set() else []

@@ -2,7 +2,8 @@
 
 By itself, Snakemake (9.27)
 
-- compares the content of an input only if its time is newer than the output's;
+- compares the content of an input only if its time is newer than the output's, and fails a job
+  whose output is the older one, as where a clock was set back;
 - compares inputs as a set, whatever their order and names, and with those that a job only waits
   for, such as the run that it would take from `trained/`; and does not see that two outputs of a
   rule have changed places;
@@ -245,6 +246,7 @@ async def _postprocess(job: Job, *arguments, error: bool = False, **options) -> 
     try:
         if not error and (line := next(_changed(job, stamps), None)):
             raise WorkflowError(line, rule=job.rule)
+        options["check_output_mtime"] = False  # a clock may be set back: contents count, not times
         await _end(job, *arguments, error=error, **options)
     except Exception as failure:
         REASONS.update(dict.fromkeys(map(str, job.log), " ".join(str(failure).split())))

@@ -5,6 +5,7 @@ import asyncio
 import json
 import os
 import shutil
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -183,6 +184,14 @@ def test_a_text_that_is_edited_between_plan_and_job(checkout):
     checkout.edit("Snakefile", "onstart:\n", f"onstart:\n{edit}")
     done = run_of_text(checkout)
     assert done.returncode == 1 and "has changed since the study was planned" in done.stderr
+
+
+def test_a_clock_that_was_set_back_fails_no_job(checkout):
+    checkout.edit("text/de.txt", "A sentence.", "B sentence.")
+    tomorrow = time.time() + 86400
+    os.utime(checkout.path / "text/de.txt", (tomorrow, tomorrow))
+    assert run_of_text(checkout).returncode == 0
+    assert "corpus/pairs/files.parquet" not in checkout.planned()
 
 
 @pytest.mark.parametrize("place", [{}, {"options": {}}, {"options": {"of": [{}]}}])

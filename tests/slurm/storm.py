@@ -135,8 +135,7 @@ def accounting_away(hit: Hit) -> None:
 
 def clock_fast(hit: Hit) -> None:
     hit.study.dated(RESULTS, hours=1)
-    hit.ends_snakemake(because="clock skew")
-    hit.study.dated(RESULTS, hours=0)
+    hit.goes_on()
 
 
 FAULTS: dict[str, Callable[[Hit], None]] = {
