@@ -208,6 +208,9 @@ class Slices:
             values |= {"reading": wildcards.reading, "labels": labels}
         chosen = about.modules(self, wildcards) if about.modules else []
         modules = [f"bottomup.tables.{table}", f"bottomup.{about.sees}.seen", *chosen]
+        if about.sees == "subjects":  # each is opened, whatever its trunk
+            of = [name for part, name in named(wildcards).items() if part.startswith("objective")]
+            modules += [module for name in of for module in self._trunk(name)]
         # With what `Measured` says of keys that are not here, since its code is in no digest.
         measured = validated(Measured, to_jsonable_python(values))
         return settings("measure", measured, *modules)
@@ -415,8 +418,8 @@ class Slices:
         return self.study.quality.model_dump(include={"beam_size", "length_penalty"})
 
     def of_objective(self, wildcards) -> list[str]:
-        """The modules of a run's objective and trunk."""
-        return [self._module(wildcards.objective), *self._trunk(wildcards.objective)]
+        """The module of a run's objective."""
+        return [self._module(wildcards.objective)]
 
     def of_task(self, wildcards, module: str) -> list[str]:
         """The modules that know the heads of a run or a checkpoint, see `bottomup.heads.tasks`."""

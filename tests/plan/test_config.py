@@ -1140,6 +1140,21 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
     assert with_bert.extract_views(SimpleNamespace(objective="bert", seed="0"))["dtype"]
 
 
+def test_whatever_opens_a_model_counts_the_code_of_its_trunk():
+    """Else each of these jobs would end, since it was planned without what it runs."""
+    lstm = {"objective": "lm", "trunk": "lstm"}
+    tasks = {"measures__transfer__tasks": ["tag"]}
+    slices = Slices(load(changed(objectives__lm_lstm=lstm, **tasks)))
+    run, opening = SimpleNamespace(objective="lm_lstm", seed="1"), set()
+    for name, module in tables().items():
+        parts = module.TABLE.parts(slices.subjects)
+        if module.TABLE.sees == "subjects" and "lm_lstm-1" in parts:
+            opening.add(name)
+            assert "bottomup/model/trunks/lstm.py" in slices.measure(name, run)["code"], name
+    of_runs = {"agreement", "edge_probes", "quality", "structural_probe", "word_order"}
+    assert opening == of_runs | {"bertscore", "sentence", "transfer"}
+
+
 def test_an_objective_may_have_a_shape_of_its_own():
     own = {"objective": "mt", "model": {"heads": 16, "layers": "2"}}
     study = load(changed(objectives__mt_16h=own))
