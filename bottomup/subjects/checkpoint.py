@@ -319,7 +319,7 @@ class Checkpoint(Subject):
 
     @property
     def encoder(self) -> nn.Module:
-        return self.model.get_encoder() if self.translates else self.model
+        return _encoder(self.model)
 
     def after(
         self,
@@ -535,11 +535,13 @@ def untrained(folder: Path, seed: int) -> Checkpoint:
 
 def _readable(model: PreTrainedModel, folder: Path) -> Checkpoint:
     """The model as a subject, once it has read a short sentence; UserError if it cannot."""
-    subject = Checkpoint(model, tokenizer(folder))
-    try:
-        missing = _missing(subject)
-    except Exception as error:  # a family for something else can raise anything
-        missing = f"reading a sentence ends in {_first_line(error)}"
+    missing = _not_text(model)  # first, since a model of pictures has no tokenizer
+    if not missing:
+        subject = Checkpoint(model, tokenizer(folder))
+        try:
+            missing = _missing(subject)
+        except Exception as error:  # a family for something else can raise anything
+            missing = f"reading a sentence ends in {_first_line(error)}"
     if missing:
         raise UserError(
             f"{model.config.model_type} in {folder} cannot be looked at: {missing}; allowed: a "
@@ -549,11 +551,19 @@ def _readable(model: PreTrainedModel, folder: Path) -> Checkpoint:
     return subject
 
 
+def _not_text(model: PreTrainedModel) -> str | None:
+    """What a model reads in place of text; None if it reads text."""
+    reads = getattr(_encoder(model), "main_input_name", "input_ids")
+    return None if reads == "input_ids" else f"it reads {reads}, not text"
+
+
+def _encoder(model: PreTrainedModel) -> nn.Module:
+    """The part that reads."""
+    return model.get_encoder() if model.config.is_encoder_decoder else model
+
+
 def _missing(subject: Checkpoint) -> str | None:
     """What a model lacks that every job needs; None for nothing."""
-    reads = getattr(subject.encoder, "main_input_name", "input_ids")
-    if reads != "input_ids":
-        return f"it reads {reads}, not text"
     if getattr(subject.shape, "moe_eval_capacity_token_fraction", 1.0) < 1.0:  # of NLLB-MoE
         return "its experts have no room for all tokens of a batch, so states depend on the batch"
     ids_of_text = {*subject.pretrained.get_vocab().values()} - {*subject.special, subject.padding}
@@ -850,11 +860,9 @@ def _from(tokenizer: Tokenizer, folder: Path) -> Tokenizer:
 
 
 def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    # The first line of some says only where, and the second one what.
-    return " ".join(line.strip() for line in lines[: 2 if lines[0].endswith(":") else 1]).rstrip(
-        "."
-    )
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    # The first line of some says only where, and those after it what.
+    return " ".join(lines if lines[0].endswith(":") else lines[:1]).rstrip(".")
 
 
 def _named(folder: Path) -> str:

@@ -11,7 +11,14 @@ from tokenizers.models import BPE, WordLevel, WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
-from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    AutoModel,
+    AutoTokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
+    ViTConfig,
+    Wav2Vec2Config,
+)
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
@@ -254,6 +261,26 @@ def test_no_tokenizer(tmp_path, family):
     (folder / "tokenizer.json").unlink()
     (folder / "source.spm").write_text("what a slow one reads")
     refused(folder, "no tokenizer in .*; expected tokenizer.json, or the files of the family's own")
+
+
+def test_without_a_tokenizer_the_whole_reason_is_told(tmp_path):
+    """transformers gives it in a list, whose first line says nothing."""
+    folder = families.save(FAMILIES["llama"], tmp_path)
+    (folder / "tokenizer.json").unlink()
+    refused(folder, r"no tokenizer in .* from one of: \(1\) a `tokenizers` .* \(3\) an equivalent")
+
+
+@pytest.mark.parametrize("kind", [ViTConfig, Wav2Vec2Config])
+@pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])
+def test_a_model_of_pictures_or_sound(kind, opening, tmp_path):
+    """Its folder has no tokenizer, and needs none."""
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    shape |= {"intermediate_size": 16, "conv_dim": (8,), "conv_stride": (2,), "conv_kernel": (2,)}
+    shape |= {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2}
+    AutoModel.from_config(kind(**shape)).save_pretrained(tmp_path)
+    refused(
+        tmp_path, r"(vit|wav2vec2) in .* cannot be looked at: it reads \w+_values, not", opening
+    )
 
 
 def test_a_list_of_word_pieces_is_a_tokenizer(folder):
