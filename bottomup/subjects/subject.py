@@ -339,7 +339,8 @@ class Subject(ABC):
         if known is not None and ((ids < 0) | (ids >= known)).any():
             raise UserError(
                 f"a sentence has ids from {int(ids.min())} to {int(ids.max())}; {self._name} "
-                f"knows 0 to {known - 1}; text and model have different tokenizers: make both again"
+                f"knows 0 to {known - 1}; text and model have different tokenizers: make both "
+                "again, or give a checkpoint the tokenizer that it was trained with"
             )
 
     def filled(self, ids: Tensor, tokens: Tensor) -> Tensor:

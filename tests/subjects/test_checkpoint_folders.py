@@ -352,6 +352,15 @@ def test_a_tokenizer_of_words_alone(tmp_path, model, first):
     assert subjects.load(folder).tokenizer.encode("the button").ids == [first + 1, first + 2]
 
 
+def test_text_with_tokens_that_were_added_and_never_learned(folder):
+    """As where a tokenizer was extended, and the model's embeddings were not."""
+    subject = subjects.load(folder)
+    subject.pretrained.add_tokens(["spreadsheet"])
+    ids = subject.tokenizer.encode("a spreadsheet").ids
+    with pytest.raises(UserError, match=r"knows 0 to \d+; .* or give a checkpoint the tokenizer"):
+        subject.hidden_states(torch.tensor([ids]))
+
+
 def test_a_tokenizer_that_adds_what_the_model_does_not_know(tmp_path):
     """Every sentence would have it."""
     folder = families.save(FAMILIES["llama"], tmp_path)
