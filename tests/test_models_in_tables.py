@@ -43,7 +43,7 @@ def config(folder, source):
 def runs(tmp_path_factory):
     """By table, the runs that its parts are about; pruned models are in tables of their own."""
     folder = tmp_path_factory.mktemp("models")
-    for name in (*FILES, "pairs.jsonl"):
+    for name in ("config.json", *FILES, "pairs.jsonl"):
         (folder / name).write_text("")
     known, text = (
         Subjects(load(config(folder, source))) for source in ("hidden_markov", "libreoffice_help")

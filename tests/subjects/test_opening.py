@@ -299,7 +299,9 @@ def test_a_token_is_of_the_type_of_its_word():
 
 
 def test_a_config_is_no_longer_there(tmp_path):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "empty/model.safetensors").write_text(json.dumps({}))
+    (tmp_path / "config.json").touch()
+    (tmp_path / "model.safetensors").write_text(json.dumps({}))
+    source = Checkpoint(folder=tmp_path)
+    (tmp_path / "config.json").unlink()
     with pytest.raises(UserError, match="no model in"):
-        opened({"folder": str(tmp_path / "empty")}, tmp_path)
+        open_checkpoint(tmp_path / "opened", tmp_path / "downloads", source, None)
