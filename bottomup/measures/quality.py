@@ -23,15 +23,17 @@ from bottomup.corpus.segmentation import base, spaced, unmarked
 from bottomup.measures import jackknife
 from bottomup.measures.examples import BATCH_TOKENS, examples, tensors
 from bottomup.measures.jackknife import UNIT, Range
+from bottomup.measures.log_probability import HIDDEN, mode_of
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
-from bottomup.objectives import IGNORE, Objective
+from bottomup.objectives import IGNORE, Objective, mlm
 
 if TYPE_CHECKING:
     from bottomup.model.trunks import TrunkModel
 
 # The range of each metric; the others are shares.
 RANGES = {"perplexity": Range(1), "bleu": Range(0, 100), "chrf": Range(0, 100)}
+RANGES["mlm_perplexity"] = RANGES["perplexity"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,13 @@ def quality(
     seed, count = scoring.seed, jackknife.n_blocks(blocks)
     by_sentence = predictions(model, objective, text, BATCH_TOKENS, seed)
     scores = prediction_quality(by_sentence, objective, blocks, count)
+    if scoring.as_mlm is not None and mode_of(objective, objective.causal) == HIDDEN:
+        # Each is hidden, since not every objective reads tokens replaced or kept.
+        as_mlm = mlm.Objective(choose=scoring.as_mlm, mask=1.0, replace=0.0)
+        by_sentence = predictions(model, as_mlm, text, BATCH_TOKENS, seed)
+        found = prediction_quality(by_sentence, as_mlm, blocks, count)
+        scores["mlm_perplexity"] = found["perplexity"]
+        scores["mlm_accuracy"] = found[as_mlm.accuracy]
     options = scoring.translation
     if options is None:
         return scores

@@ -408,8 +408,15 @@ class Slices:
             language = {"language": self.languages["target"]}
             translation = quality.model_dump(exclude={"seed", "choose"}) | language
         options = self.run(wildcards)["options"]
-        choose = quality.choose if isinstance(options, mlm.Objective) else None
-        return {"seed": quality.seed, "translation": translation, "choose": choose}
+        of_mlm = isinstance(options, mlm.Objective)
+        masked = isinstance(options, Objective) and options.masked  # no checkpoint has options
+        other = masked and not (of_mlm and options.predicts == "source")
+        return {
+            "seed": quality.seed,
+            "translation": translation,
+            "choose": quality.choose if of_mlm else None,
+            "as_mlm": quality.choose if other else None,
+        }
 
     def beam(self, wildcards) -> dict | None:
         """How a run translates, if it does."""

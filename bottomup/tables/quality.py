@@ -23,8 +23,8 @@ TABLE = Table(
 
 class Settings(Section):
     """The run's objective; and the seed of masks and of the sentences to translate, how it
-    translates, if it does, and the share of tokens that it predicts, if its objective has that
-    option."""
+    translates, if it does, the share of tokens that it predicts, if its objective has that option,
+    and that of tokens to hide, if it can be asked as MLM is."""
 
     run: Trained
     scoring: Scoring

@@ -1,17 +1,21 @@
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import sacrebleu
 import torch
+import yaml
 from tokenizers import Tokenizer
 
 from bottomup import objectives, subjects
+from bottomup.core.seeds import generator
 from bottomup.core.settings import Scoring, Translation
-from bottomup.corpus.batches import Text
+from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.bpe import learn
+from bottomup.corpus.specials import EOS, MASK, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import quality
 from bottomup.measures.examples import BATCH_TOKENS
@@ -23,7 +27,12 @@ from bottomup.measures.quality import (
     translation_quality,
     translations,
 )
-from tests.tiny import VOCAB, drawn, initial, random_text, tokens_of
+from bottomup.plan.config import load
+from bottomup.plan.slices import Slices
+from bottomup.training.run import initial_model
+from tests.tiny import ROOT, VOCAB, drawn, initial, random_text, shape_of, tokens_of
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
 
 
 def scores_of(model, name, text, batch_tokens):
@@ -129,6 +138,55 @@ def test_all_masked_models_predict_as_many_tokens(tmp_path, corpus_files):
         for choose in (None, 0.15)
     }
     assert scores[0.4, 0.15] == scores[0.15, 0.15] == scores[0.15, None] != scores[0.4, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        *(("diffusion", True), ("tlm", True)),
+        # They predict at the place before, classes, or what MLM's own quality tells.
+        *(("lm_bidirectional", False), ("replaced_token", False), ("first_letter", False)),
+        *(("mlm", False), ("mlm_causal", False)),
+    ],
+)
+def test_which_models_are_asked_as_those_of_mlm(name, asked):
+    study = load(DEFAULT | {"objectives": DEFAULT["objectives"] | {name: {}}})
+    of = SimpleNamespace(objective=name, seed="1")
+    scoring = Scoring(**Slices(study).scoring(of))
+    objective = objectives.load(name, {})
+    objective.learn_types([f"t{i}" for i in range(VOCAB)])
+    text = tokens_of([[7, 8, 9, 10, 11]] * 20)
+    target = text if objective.predicts == "both" else None
+    sizes = objective.vocabularies({"source": VOCAB, "target": VOCAB})
+    model = initial_model(shape_of(), objective, 1, {"source": VOCAB, "target": VOCAB})
+    assert model.config.vocab_size == sizes[0]
+    blocks = np.arange(20) % 2
+    found = quality.quality(model.eval(), objective, scoring, Text(text, target), blocks, [])
+    assert ("mlm_perplexity" in found, "mlm_accuracy" in found) == (asked, asked)
+
+
+def test_a_model_of_diffusion_is_asked_as_one_of_mlm():
+    """By PyTorch's own loss, with each chosen token hidden; and the more is hidden, the worse."""
+    text = Text(tokens_of([[4 + (i + j) % 9 for j in range(8)] for i in range(60)]))
+    objective, model = objectives.load("diffusion", {}), drawn("diffusion")
+    blocks = np.arange(60) % 4
+    scoring = Scoring(seed=5, translation=None, choose=None, as_mlm=0.4)
+    found = quality.quality(model, objective, scoring, text, blocks, [])
+    losses, hits = [], []
+    for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
+        source, _ = text.batch(sentences)
+        hidden = generator(5, "quality", index).random(source.shape) < 0.4
+        hidden &= (source != PAD) & (source != EOS)
+        read = torch.from_numpy(np.where(hidden, MASK, source))
+        with torch.no_grad():
+            logits = model.head(model(read, None))[torch.from_numpy(hidden)]
+        right = torch.from_numpy(source[hidden])
+        losses.append(torch.nn.functional.cross_entropy(logits, right, reduction="sum"))
+        hits.append(logits.argmax(1) == right)
+    hits = torch.cat(hits)
+    assert found["mlm_perplexity"].value == pytest.approx(float((sum(losses) / len(hits)).exp()))
+    assert found["mlm_accuracy"].value == pytest.approx(hits.double().mean())
+    assert found["mlm_perplexity"].n == len(hits) != found["perplexity"].n
 
 
 @pytest.fixture
