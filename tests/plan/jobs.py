@@ -95,6 +95,7 @@ measure_probes=measure --reads views=views/mlm-1/plain.npy occurrences=occurrenc
 = table probes; options.tasks ["tag"]
 align_words --test corpus/tokens/test.{source,target} --train corpus/tokens/train.{source,target} --tokenizers corpus/tokenizer.{source,target}.json --translations corpus/translations.parquet
 < corpus/tokens/{test,train}.{source,target}/{arrays}
+= languages ["en", "de"]
 measure_senses=measure --reads views=views/mlm-2/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet translations=corpus/translations.parquet --writes measures/senses/mlm-2.csv measures/senses/mlm-2.parquet
 = table senses; options.k 5; options.occurrences 50; null.permutations 15
 measure_structural_probe=measure --reads model(runs/mlm-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/structural_probe/mlm-1.csv measures/structural_probe/mlm-1.parquet
