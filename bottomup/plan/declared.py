@@ -17,6 +17,9 @@ PARTS = {
     "pair": (r"[^.]+-\d+\.[^.]+-\d+", "pairs of runs, as from subjects.pairs_of_runs()"),
     "pruned": (r"[^.]+\.[^.]+\.[^.]+_.+", "pruned runs, as from subjects.pruned_runs()"),
 }
+# Tables of a study that other programs write beside these.
+OTHERS = {"claims", "specifications", "calibration", "comparison", "rank_correlations"}
+OTHERS |= {"gates", "heads"}
 # The inputs from which a table sees, by the room whose `Seen` it is.
 NEEDED = {"views": {"views", "occurrences"}, "subjects": {"model"}}
 
@@ -31,6 +34,10 @@ def require_declared(
     parts: those of each table. reads: by name in `Table.reads`, the names of inputs.
     """
     lines = [
+        f"bottomup/tables/{name}.py: found a table that a study has beside these; rename the file"
+        for name in sorted(OTHERS & {*tables})
+    ]
+    lines += [
         f"bottomup/tables/{name}.py: {line}"
         for name, table in tables.items()
         for line in [*_mistyped(table)] or _contradictions(table, parts[name], reads)

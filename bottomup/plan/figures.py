@@ -4,6 +4,7 @@ A figure needs only the parts of a measure that it shows, so it exists as soon a
 with a `category` has a figure of its own name besides.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -78,18 +79,25 @@ class Figures:
     def drawn(self) -> tuple[dict[str, Figure], list[str]]:
         """The figures for which the study has everything, by name, in the order of the report; and
         the names of those that it would have if more were known of words; see `require_files`."""
-        every = {
-            **self._information(),
-            **self._distances(),
-            **self._groups(),
-            **self._neighbors(),
-            **self._heads(),
-            **self._fewer_heads(),
-            **self._text_and_training(),
-            **self._masks(),
-            **self._of_tables(),
-            **self._stitching(),
-        }
+        parts = [
+            self._information(),
+            self._distances(),
+            self._groups(),
+            self._neighbors(),
+            self._heads(),
+            self._fewer_heads(),
+            self._text_and_training(),
+            self._masks(),
+            self._of_tables(),
+            self._stitching(),
+        ]
+        named = Counter(name for part in parts for name in part)
+        if twice := [name for name, n in named.items() if n > 1]:
+            raise UserError(
+                f"two figures are called {twice[0]}; allowed: each name once; rename the table "
+                "that has a `category`, or the entry in bottomup/plan/figures.py"
+            )
+        every = {name: figure for part in parts for name, figure in part.items()}
         every = dict(sorted(every.items(), key=lambda item: item[1].category))
         drawn = {
             name: replace(figure, module=figure.module or name, caption=figure.caption or name)

@@ -3,8 +3,14 @@
 import pytest
 
 from bottomup.core.errors import UserError
+from bottomup.plan.config import load
 from bottomup.plan.declared import require_declared
+from bottomup.plan.figures import Figures
+from bottomup.plan.reading import read
+from bottomup.plan.study import tables
+from bottomup.plan.subjects import Subjects
 from bottomup.tables import Table
+from tests.tiny import ROOT
 
 READS = {"views": ["views", "occurrences"], "annotations": ["annotations"], "model": ["model"]}
 PARTS = {"run": "lm-1", "reading": "mlm-1.as_trained", "pair": "lm-1.mt_half1-2"}
@@ -56,9 +62,28 @@ def test_what_is_wrong(table, line):
     assert str(said.value) == f"bottomup/tables/mine.py: {line}"
 
 
+@pytest.mark.parametrize("name", ["heads", "claims"])
+def test_the_name_of_a_table_that_another_program_writes(name):
+    with pytest.raises(UserError, match=rf"^bottomup/tables/{name}\.py: found a table that"):
+        require_declared({name: Table("run")}, {name: ["lm-1"]}, READS)
+
+
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("other", PARTS)
 def test_parts_of_another_kind_are_refused(part, other):
     if other != part:
         with pytest.raises(UserError, match=f"parts: found {PARTS[other]}; "):
             declared(part, parts=[PARTS[other]])
+
+
+def test_a_table_with_the_figure_of_another_is_a_line(monkeypatch):
+    """Its own would take the place of the other, without a word."""
+    study = load(*read([ROOT / "config.yaml"], {}))
+    subjects = Subjects(study)
+    parts = {name: [*module.TABLE.parts(subjects)] for name, module in tables().items()}
+    figures = Figures(study, subjects, parts | {"gates": []})
+    figures.drawn()
+    of_tables = figures._of_tables()
+    monkeypatch.setattr(figures, "_of_tables", lambda: of_tables | {"mask": of_tables["probes"]})
+    with pytest.raises(UserError, match=r"^two figures are called mask; allowed"):
+        figures.drawn()
