@@ -36,6 +36,7 @@ def rows(tables: Tables, name: str, **where) -> Table:
 
 def curve(table: Table, layer: str, value: str) -> Curve:
     """The values of `table`, one for each value of the column `layer`, lowest first."""
+    table.require(layer)
     layers = table.rows[layer].to_numpy()
     if len(np.unique(layers)) < len(layers):
         columns = [name for name in table.rows if name not in (layer, value)]

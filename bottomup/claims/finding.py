@@ -101,7 +101,8 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
 def stacked(parts: Callable[[Tables], Parts], tables: Tables) -> np.ndarray:
     """The parts in these tables, `[parts, 1 + 2 * N_DRAWS]`."""
     found = parts(tables)
-    if not isinstance(found, list) or any(np.shape(of) != (1 + 2 * N_DRAWS,) for of in found):
+    is_list = isinstance(found, list) and found
+    if not is_list or any(np.shape(of) != (1 + 2 * N_DRAWS,) for of in found):
         raise UserError(
             f"the claim {getattr(parts, '__name__', parts)} does not give a list of values with "
             "their draws; allowed: a list of what functions of bottomup/claims/curves.py give, of "
@@ -357,6 +358,8 @@ def find_all(
     runs, before = Runs.of(tables), Runs.of(untrained(tables, initial))
     findings, missing = {}, {}
     for claim in claims:
+        if claim.name in {**findings, **missing}:
+            raise UserError(f"two claims are called {claim.name}; allowed: each name once")
         try:
             findings[claim.name] = find(claim, runs, before)
         except NotMeasuredError as error:

@@ -8,7 +8,7 @@ first centers of clusters, are not shared between values; they have their own dr
 """
 
 import logging
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ import pandas as pd
 from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.core.errors import UserError
 from bottomup.core.files.tables import read_table
+from bottomup.core.schema import nearest
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import WITHOUT
@@ -70,6 +71,9 @@ class Table:
     def where(self, **equal) -> "Table":
         """The rows in which each column has the given value; NotMeasuredError if there is none."""
         asked = tuple(equal.items())
+        if self.rows.empty and self.few.empty:  # then it has no columns either
+            raise self._missing(equal)
+        self.require(*equal)
         if asked not in self._cache:
             # One mask for all conditions, since each choice of rows copies all columns.
             kept = np.full(len(self.rows), True)
@@ -80,10 +84,16 @@ class Table:
             raise self._missing(equal)
         return self._cache[asked]
 
+    def require(self, *columns: str) -> None:
+        """Raise UserError unless the table has these columns."""
+        require_columns(self.name, self.rows, columns)
+
     def _missing(self, equal: Mapping) -> NotMeasuredError:
         """The error for rows that are not there, or that rest on too few cases."""
         wanted = ", ".join(f"{column} {value}" for column, value in equal.items())
-        few = self.few[(self.few[[*equal]] == pd.Series(equal)).all(axis="columns")]
+        few = self.few
+        if len(few):
+            few = few[(few[[*equal]] == pd.Series(equal)).all(axis="columns")]
         if few.empty:
             return NotMeasuredError(f"{wanted or 'any row'} in the table {self.name}")
         keys = f"corpus.splits.{self.split}_words"
@@ -119,6 +129,7 @@ class Table:
         """A column with its draws, `[n, 1 + 2 * N_DRAWS]`; without draws, the values repeated."""
         if column in self.draws:
             return self.draws[column][self.rows.index]
+        self.require(column)
         constant = self.rows[column].to_numpy(float)
         return np.repeat(constant[:, None], 1 + 2 * N_DRAWS, axis=1)
 
@@ -160,13 +171,25 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
     If there is none, for example because all groups are too small to be matched, a warning says
     that the study has not measured this, and it goes on without.
     """
-    for column, value in columns.items():
+    if len(frame):
+        require_columns(name, frame, columns)
+    for column, value in columns.items() if len(frame) else ():
         rows = frame[frame[column].isin(value if isinstance(value, list) else [value])]
         if rows.empty and len(frame):
             values = ", ".join(map(str, frame[column].dropna().unique()))
             log.info(f"left out: no rows with {column} {value} in {name}, found {values}")
         frame = rows
     return frame
+
+
+def require_columns(name: str, frame: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Raise UserError unless the table `name` has these columns."""
+    for column in columns:
+        if column not in frame:
+            raise UserError(
+                f"the table {name} has no column {column}, by which a claim or its `shown` "
+                f"chooses; {nearest(column, [*frame])}"
+            )
 
 
 def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | None = None) -> Table:

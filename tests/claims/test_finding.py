@@ -307,10 +307,22 @@ def test_what_no_claim_can_say_is_a_line(data, said):
         found_of(claim(of("mt"), **data), runs_of(mt=[1, 2, 6]))
 
 
-@pytest.mark.parametrize("shape", ["no list", "a number", "several layers"])
+def test_two_claims_of_one_name_are_a_line():
+    """The numbers of the second would stand beside the sentence of the first."""
+    twice = [claim(of("mt")), claim(of("mt"))]
+    with pytest.raises(UserError, match=r"^two claims are called <lambda>;"):
+        find_all(twice, runs_of(mt=[1, 2, 6]), {})
+
+
+@pytest.mark.parametrize("shape", ["no list", "no value", "a number", "several layers"])
 def test_parts_of_another_shape_are_a_line(shape):
     [value] = of("mt")(runs_of(mt=[1]))
-    given = {"no list": value, "a number": [0.3], "several layers": [np.stack([value, value])]}
+    given = {
+        "no list": value,
+        "no value": [],
+        "a number": [0.3],
+        "several layers": [np.stack([value, value])],
+    }
     with pytest.raises(UserError, match=r"does not give a list of values with their draws"):
         found_of(claim(lambda _: given[shape]), runs_of(mt=[1, 2, 6]))
 

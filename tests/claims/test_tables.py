@@ -8,6 +8,7 @@ import pytest
 
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.catalog import CLAIMS
+from bottomup.claims.curves import curve
 from bottomup.claims.finding import find_all
 from bottomup.claims.tables import (
     N_DRAWS,
@@ -19,6 +20,7 @@ from bottomup.claims.tables import (
     mixtures,
     of_seeds,
     seeds,
+    select,
     table,
 )
 from bottomup.core.errors import UserError
@@ -134,6 +136,27 @@ def test_an_empty_table_has_nothing_measured():
     assert empty.values("distance").shape == (0, 1 + 2 * N_DRAWS)
     with pytest.raises(NotMeasuredError, match="seed 1 in the table change"):
         empty.where(seed=1)
+
+
+def test_a_column_that_a_table_lacks_is_a_line(rng):
+    frame = pd.DataFrame({"objective": ["lm"], "layer": [0], "value": [1.0], "ci_low": [None]})
+    known = table("mine", frame.assign(without=[rng.random(4)]))
+    said = "^the table mine has no column {}, .*; allowed: .*; did you mean {}?"
+    for ask, typed, meant in (
+        (lambda: known.where(objectve="lm"), "objectve", "objective"),
+        (lambda: known.values("vlaue"), "vlaue", "value"),
+        (lambda: curve(known, "layr", "value"), "layr", "layer"),
+        (lambda: select("mine", frame, {"layers": 0}), "layers", "layer"),
+    ):
+        with pytest.raises(UserError, match=said.format(typed, meant)):
+            ask()
+
+
+def test_a_table_without_any_row_has_no_columns_and_is_not_measured():
+    empty = pd.DataFrame(columns=["objective", "seed"])
+    known = table("mine", select("mine", empty, {"metric": "cosine"}))
+    with pytest.raises(NotMeasuredError, match="objective lm, quantity length in the table mine"):
+        known.where(objective="lm", quantity="length")
 
 
 def test_estimators_are_chosen_or_named(rng, tmp_path):
