@@ -59,9 +59,11 @@ TYPICAL = TokenFile(ids=NO_TOKENS, words=NO_TOKENS, offsets=np.cumsum([0, *LENGT
 
 
 def modules(room: str) -> list[str]:
-    """The modules of a package of the library from which the config chooses by name."""
+    """The modules of a package of the library from which the config chooses by name; not those that
+    these share, whose names begin with _."""
     path = importlib.import_module(f"bottomup.{room}").__path__
-    return sorted(module.name for module in pkgutil.iter_modules(path))
+    every = (module.name for module in pkgutil.iter_modules(path))
+    return sorted(name for name in every if not name.startswith("_"))
 
 
 @cache

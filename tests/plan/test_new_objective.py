@@ -4,6 +4,8 @@ docs/tutorials/add_objective.md, and one more."""
 import importlib.util
 import json
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 
@@ -124,3 +126,12 @@ def test_as_it_was_trained_it_is_read_with_its_spans(tmp_path):
     assert abs(len(masked) / (2 * 200 * 29) - 0.138) < 0.01
     following = masked.groupby("text")["position"].diff() == 1
     assert following.mean() > 0.6
+
+
+def test_what_objectives_share_may_stand_beside_them(checkout):
+    (checkout.path / "bottomup/objectives/_shared.py").write_text("SPAN = 3\n")
+    said = checkout.snakemake("--summary", "--config", "objectives={_shared: {}}", check=False)
+    assert "objectives._shared: unknown key; allowed: bilm, " in said.stderr
+    assert "_shared, " not in said.stderr
+    made = [sys.executable, "-m", "bottomup.plan.reference"]
+    subprocess.run(made, cwd=checkout.path, check=True, capture_output=True)
