@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from bottomup.core.errors import UserError
 from bottomup.tables import Table, mistake
@@ -25,12 +26,15 @@ def without(*names: str) -> dict:
         (JUDGED, [without("layer")], None),
         (CURVES, [without("without")], None),
         (CURVES, [ROW | {"layer": layer} for layer in (1, math.nan)], None),
+        (CURVES, [ROW | {"layer": layer} for layer in (1, None, "")], "no column layer of whole"),
+        (CURVES, [ROW | {"layer": layer, "length": None} for layer in (1, pd.NA)], None),
         (CURVES, [{"layer_a": n, "layer_b": n + 1} | without("layer") for n in (1, 2)], None),
         (CURVES, [{"n_clusters": n} | ROW for n in (5, 9)], None),
         (CURVES, [ROW | {"n_clusters": n} for n in (5, 9)], None),
         (CURVES, [], None),
         (Table("run"), [without("layer", "ci_low", "ci_high", "without")], None),
         (CURVES, [without("layer")], "no column layer of whole numbers;"),
+        (CURVES, [ROW | {"length": torch.tensor([1.0, 2.0])}], "a length that is no number;"),
         (CURVES, [ROW | {"layer": "L1"}], "no column layer of whole numbers;"),
         (CURVES, [ROW | {"layer": 0.5}], "no column layer of whole numbers;"),
         (CURVES, [ROW, ROW], "two rows for one layer;"),

@@ -356,7 +356,8 @@ def find_all(
     initial: for each objective, that of the models it starts from, as in `controls.untrained`.
     """
     runs, before = Runs.of(tables), Runs.of(untrained(tables, initial))
-    findings, missing = {}, {}
+    findings: dict[str, Finding] = {}
+    missing: dict[str, NotMeasuredError] = {}
     for claim in claims:
         if claim.name in {**findings, **missing}:
             raise UserError(f"two claims are called {claim.name}; allowed: each name once")

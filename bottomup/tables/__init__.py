@@ -21,7 +21,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
 from bottomup.core import names
 from bottomup.core.files.tables import WITHOUT
@@ -130,7 +129,7 @@ def mistake(rows: pd.DataFrame, table: Table) -> str | None:
     values = value_columns(rows)
     if not values:
         return "no column ci_low right of the values; allowed: ci_low and ci_high, or None in both"
-    if not is_numeric_dtype(rows[values[0]]):
+    if _numbers(rows[values[0]]) is None:
         return f"a {values[0]} that is no number; allowed: float(...) of it"
     if table.judged and WITHOUT not in rows:
         return f"no column {WITHOUT}, which claims read; allowed: values without each block"
@@ -151,9 +150,17 @@ def _not_over_layers(rows: pd.DataFrame, value: str) -> str | None:
     return None
 
 
+def _numbers(values: pd.Series) -> pd.Series | None:
+    """Those that are not missing, as numbers; None if one is none."""
+    known = values.dropna()
+    numbers = pd.to_numeric(known, errors="coerce")
+    return None if numbers.isna().any() else numbers
+
+
 def _whole_numbers(values: pd.Series) -> bool:
     """Whether those that are not missing are whole numbers."""
-    return is_numeric_dtype(values) and not (values % 1).any()
+    numbers = _numbers(values)
+    return numbers is not None and not (numbers % 1).any()
 
 
 def cases(rows: pd.DataFrame) -> pd.Series:
