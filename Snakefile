@@ -59,6 +59,7 @@ with in_one_line("the study cannot start:\n"):
 
 if workflow.is_main_process:
     with in_one_line():
+        links.require_none(Path(f"results/{STUDY.study}"))
         start.require_none_at_work(Path(f"results/{STUDY.study}"), TYPED)
         make_again_what_was_lost(Path(f"results/{STUDY.study}"))
     start.run_in(Path(f"results/{STUDY.study}"))
@@ -88,7 +89,6 @@ pathvars:
 
 onstart:
     with in_one_line():
-        links.require_none(Path(f"results/{STUDY.study}"))
         running.start(Path(f"results/{STUDY.study}"))
         write_plan(workflow.dag.needrun_jobs())
     if workflow.touch:

@@ -23,7 +23,6 @@ from snakemake_interface_logger_plugins.common import logger_plugin_module_prefi
 from bottomup.core.errors import UserError, in_one_line
 from bottomup.core.running import require_idle
 from bottomup.core.schema import guess, nearest
-from bottomup.plan.links import require_none
 from bottomup.plan.reading import typed, understood
 
 if TYPE_CHECKING:
@@ -49,9 +48,8 @@ _folders: list[Path] = []
 
 
 def require_none_at_work(study: Path, given: Namespace) -> None:
-    """Raise UserError if the command would delete results of a study that is running, or that holds
-    a link to elsewhere; or if it would write a report through a link, or of a study that was not
-    run.
+    """Raise UserError if the command would delete results of a study that is running, or write a
+    report through a link, or of a study that was not run.
 
     given: the command, from `reading.typed`. It is checked here, since Snakemake calls no hook
     before it deletes.
@@ -69,7 +67,6 @@ def require_none_at_work(study: Path, given: Namespace) -> None:
         )
     if (given.delete_all_output or given.delete_temp_output) and not given.dryrun:
         require_idle(study)
-        require_none(study)
 
 
 def require_known_targets(workflow: "Workflow", targets: Sequence[str]) -> None:
