@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 KINDS = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
 MOST_VALUES = 100_000
+TEMPLATE = "__use_yte__"  # the key of a file that is a template
 PAIR = re.compile(r"(?i)(?<!\\)((?:\\\\)*)(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})")
 ALL_SIZES = 10**12  # bytes, as in profiles/default
 # Options that make Snakemake's records wrong, and what each would do.
@@ -224,6 +225,11 @@ def _content(file: Path) -> tuple[dict, list[str]]:
         raise UserError(f"{file}: cannot be read ({reason}); allowed: YAML in UTF-8") from error
     if not isinstance(content, dict):
         raise UserError(f"{file}: has no keys; allowed: keys and values, as in config.yaml")
+    if TEMPLATE in content:
+        raise UserError(
+            f"{file}: found {TEMPLATE}, by which Snakemake would run Python in the file; allowed: "
+            "keys of docs/config.md; delete it"
+        )
     if _has_more_than(MOST_VALUES, content):
         raise UserError(
             f"{file}: has more than {MOST_VALUES:,} values, counting what its aliases stand for; "

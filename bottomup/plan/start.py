@@ -23,7 +23,7 @@ from snakemake_interface_logger_plugins.common import logger_plugin_module_prefi
 from bottomup.core.errors import UserError, in_one_line
 from bottomup.core.running import require_idle
 from bottomup.core.schema import guess, nearest
-from bottomup.plan.reading import typed, understood
+from bottomup.plan.reading import read, typed, understood
 
 if TYPE_CHECKING:
     from snakemake.rules import Rule
@@ -141,7 +141,7 @@ def snakemake_arguments(given: list[str]) -> list[str]:
     n = next((i for i, argument in enumerate(given) if argument.startswith("-")), len(given))
     names, others = given[:n], given[n:]
     files = [str(config_file(name)) for name in names if name != DEFAULT]
-    _require_what_they_change(files)
+    _require_sound(files)
     if names and typed(others).configfile:
         raise UserError(
             f"--configfile: found it behind {' '.join(names)}; allowed: all files of a config "
@@ -194,7 +194,8 @@ def where_jobs_run(arguments: list[str]) -> tuple[bool, int]:
 
 
 def require_config_files(arguments: list[str]) -> None:
-    """Exit in one line if one of Snakemake's arguments names a config file that is not there.
+    """Exit in one line if one of Snakemake's arguments names a config file that is not there, that
+    cannot be read, or that is a template, whose Python Snakemake would run.
 
     Snakemake takes all that follows `--configfile` for such files, up to the next option. Called by
     profiles/default, which Snakemake reads before them.
@@ -209,7 +210,7 @@ def require_config_files(arguments: list[str]) -> None:
                     f"--configfile {before} -- {file}"
                 )
             _require_file(file)
-        _require_what_they_change(files)
+        _require_sound(files)
 
 
 def require_cache() -> None:
@@ -226,8 +227,10 @@ def require_cache() -> None:
         )
 
 
-def _require_what_they_change(files: Sequence[Path | str]) -> None:
-    """Raise UserError if a study lacks the one that it changes."""
+def _require_sound(files: Sequence[Path | str]) -> None:
+    """Raise UserError if a file of a config cannot be read, is a template, or is a study that lacks
+    the one which it changes."""
+    read([*map(Path, files)], {})
     for n, file in enumerate(map(Path, files)):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             under = line.removeprefix(OVER).strip()

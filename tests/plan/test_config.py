@@ -1850,7 +1850,7 @@ def test_the_python_in_a_template_is_not_run(checkout):
     path = checkout.path / "config.yaml"
     path.write_text(text + path.read_text())
     done = checkout.snakemake("--dry-run", check=False)
-    assert "__definitions__: unknown key; " in done.stderr and done.returncode == 1
+    assert "config.yaml: found __use_yte__, by which" in done.stderr and done.returncode == 1
     assert not (checkout.path / "was_run").exists()
 
 

@@ -172,6 +172,25 @@ def test_a_config_file_that_is_not_there_is_one_line(folder, files, line):
         start.require_config_files(["--cores", "1", "--configfile", *files])
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"seeds:\t[1]\n", "line 1: is not YAML"),
+        (b"", "has no keys"),
+        (b"study: \xe4\n", "cannot be read"),
+        (b"__use_yte__: true\n?study: open('ran', 'w')\n", "found __use_yte__, by which "),
+        (b"<<: {__use_yte__: true}\n?study: open('ran', 'w')\n", "found __use_yte__, by which "),
+    ],
+    ids=str,
+)
+def test_a_config_file_that_is_not_read_or_runs_code_is_one_line(folder, content, line):
+    (folder / "bad.yaml").write_bytes(content)
+    with pytest.raises(SystemExit, match=f"^error: bad.yaml(: |, ){line}"):
+        start.require_config_files(["--configfile", "mine.yaml", "bad.yaml"])
+    with pytest.raises(UserError, match=f"^bad.yaml(: |, ){line}"):
+        start.snakemake_arguments(["mine.yaml", "bad.yaml"])
+
+
 def test_a_study_over_another_is_refused_alone(folder):
     (folder / "studies/deep.yaml").write_text("# What it is for.\n# over: smoke\n\nstudy: deep\n")
     line = "found deep without smoke before it, which it changes; allowed: ./study smoke deep"
@@ -252,13 +271,16 @@ def test_config_files_that_are_there_pass(folder):
     start.require_config_files(["-n"])
 
 
-def test_snakemake_asks_before_it_reads_them(unbuilt):
+def test_snakemake_asks_before_it_reads_them(unbuilt, tmp_path):
     """By its own command, from the profile that it always reads."""
-    command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", "latex"]
-    done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True)
-    *_, line = done.stderr.splitlines()
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert line.startswith("error: --configfile: found latex, no file")
+    template, ran = tmp_path / "template.yaml", tmp_path / "ran"
+    template.write_text(f"__use_yte__: true\n__definitions__: [\"open('{ran}', 'w')\"]\n")
+    for file, line in (("latex", "--configfile: found latex, no file"), (template, template)):
+        command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", file]
+        done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True)
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+        assert done.stderr.splitlines()[-1].startswith(f"error: {line}")
+    assert not ran.exists()
 
 
 def test_a_home_that_cannot_be_written_is_one_line(unbuilt, tmp_path):
