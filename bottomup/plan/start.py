@@ -49,7 +49,7 @@ _folders: list[Path] = []
 
 def require_none_at_work(study: Path, given: Namespace) -> None:
     """Raise UserError if the command would delete results of a study that is running, or write a
-    report through a link, or of a study that was not run.
+    report through a link, into no folder, or of a study that was not run.
 
     given: the command, from `reading.typed`. It is checked here, since Snakemake calls no hook
     before it deletes.
@@ -59,6 +59,8 @@ def require_none_at_work(study: Path, given: Namespace) -> None:
             f"{report} is a link to {report.readlink()}, which would be written over; delete the "
             "link"
         )
+    if given.report and not (into := Path(given.report).parent).is_dir():
+        raise UserError(f"--report: found no folder {into}; make it, or name another")
     alone = given.report and not given.report_after_run and not given.targets
     if alone and not (page := study / "index.html").exists():
         raise UserError(

@@ -256,13 +256,16 @@ def test_snakemake_asks_for_what_is_made_once_it_knows_its_rules(unbuilt):
     assert line.startswith("found al, which this study does not make")
 
 
-def test_a_report_of_what_was_not_run_is_one_line(tmp_path):
+def test_a_report_of_what_was_not_run_or_into_no_folder_is_one_line(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run/index.html").touch()
     report = ["--report", str(tmp_path / "r.html")]
     with pytest.raises(UserError, match=f"^--report: found no {tmp_path}/new/index.html; allowed"):
         start.require_none_at_work(tmp_path / "new", typed(report))
     start.require_none_at_work(tmp_path / "run", typed(report))
+    elsewhere = typed(["--report", str(tmp_path / "no/r.html")])
+    with pytest.raises(UserError, match=f"^--report: found no folder {tmp_path}/no; make it"):
+        start.require_none_at_work(tmp_path / "run", elsewhere)
     start.require_none_at_work(tmp_path / "new", typed([*report, "--", "plot_mask"]))
 
 
