@@ -171,9 +171,10 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
     If there is none, for example because all groups are too small to be matched, a warning says
     that the study has not measured this, and it goes on without.
     """
-    if len(frame):
-        require_columns(name, frame, columns)
-    for column, value in columns.items() if len(frame) else ():
+    if frame.empty:  # then it has no columns either
+        return frame
+    require_columns(name, frame, columns)
+    for column, value in columns.items():
         rows = frame[frame[column].isin(value if isinstance(value, list) else [value])]
         if rows.empty and len(frame):
             values = ", ".join(map(str, frame[column].dropna().unique()))
