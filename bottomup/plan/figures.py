@@ -288,7 +288,7 @@ class Figures:
                 functions | importance, HEADS, published=("functions_ru_de_fr",)
             ),
             "syntactic_heads": Figure(
-                functions,
+                self._of("head_functions", self.trained + ours),
                 HEADS,
                 options={"threshold": self.study.heads.thresholds.syntactic},
                 published=("syntactic_accuracy",),

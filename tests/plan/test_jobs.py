@@ -506,6 +506,7 @@ OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
     [
         ("alignment", f"measures/alignment/{OF_WORDS}.csv"),
         ("mutual_information_input", f"measures/mutual_information/{OF_WORDS}.plain.parquet"),
+        ("syntactic_heads", "measures/head_functions/{mt-1,bert-0,own-0}.parquet"),
         (
             "over_training",
             "measures/mutual_information/{mt_step8-1,mt-1}.plain.parquet "
