@@ -97,12 +97,20 @@ class SlowTokenizer:
             tokenizer._switch_to_input_mode()
         return pieces, inner, whole
 
+    @cached_property
+    def _of_source(self) -> dict[int, str]:
+        """The pieces of the side that is read, by id, if it has a vocabulary of its own: families
+        that have two (Marian, FSMT) spell any id by that of the target."""
+        vocabulary: dict[str, int] = getattr(self.pretrained, "get_src_vocab", dict)()
+        return {} if self.target else {i: piece for piece, i in vocabulary.items()}
+
     def encode_batch(self, texts: Sequence[str]) -> list[Encoded]:
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         special = set(self.pretrained.all_special_ids) if skip_special_tokens else set()
-        pieces = self.pretrained.convert_ids_to_tokens([i for i in ids if i not in special])
+        usual, own = self.pretrained.convert_ids_to_tokens, self._of_source
+        pieces = [own[i] if i in own else usual(i) for i in ids if i not in special]
         shown = "".join(map(_shown, pieces))
         if not self.over_bytes:
             return shown

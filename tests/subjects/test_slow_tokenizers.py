@@ -136,6 +136,46 @@ def test_each_side_of_marian_has_its_own_pieces(marian, tmp_path):
         assert losses.item() / counts.item() == pytest.approx(expected, rel=1e-4)
 
 
+def test_each_side_of_marian_may_have_a_vocabulary_of_its_own(tmp_path):
+    """transformers spells ids of both by the target's, which has fewer pieces here."""
+    first = ["</s>", "<unk>", "<pad>"]
+    sides = {"vocab": (ENGLISH, "source.spm"), "target_vocab": (GERMAN[:1], "target.spm")}
+    known = {}
+    for name, (text, model) in sides.items():
+        known[name] = [*first, *(pieces(text, tmp_path / model)[3:])]
+        vocabulary = {piece: i for i, piece in enumerate(known[name])}
+        (tmp_path / f"{name}.json").write_text(json.dumps(vocabulary))
+    assert len(known["target_vocab"]) < len(known["vocab"])
+    shape = families.BART | {"vocab_size": len(known["vocab"]), "max_position_embeddings": 40}
+    shape |= {"decoder_vocab_size": len(known["target_vocab"]), "decoder_start_token_id": 2}
+    shape |= {"share_encoder_decoder_embeddings": False, "pad_token_id": 2, "eos_token_id": 0}
+    noise(MarianMTModel(MarianConfig(**shape)), 1, 0.3).save_pretrained(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(
+        '{"source_lang": "en", "target_lang": "de", "separate_vocabs": true}'
+    )
+
+    subject, usual = subjects.load(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
+    found = read(subject, ENGLISH)
+    assert sum(found.unaligned.values()) == 0
+    ids, other = found.tokens.sentence(0).tolist(), usual(text_target=GERMAN[0]).input_ids
+    assert ids == usual(ENGLISH[0]).input_ids
+    for side, spelled, text in (
+        (subject.tokenizer, ids, ENGLISH[0]),
+        (subject.target_tokenizer, other, GERMAN[0]),
+    ):
+        assert side.decode(spelled).strip() == text
+    pd.DataFrame({"source": ENGLISH[:1], "target": GERMAN[:1]}).to_parquet(
+        tmp_path / "pairs.parquet"
+    )
+    predictor = CheckpointPredictor(tmp_path, subject)
+    [example] = references(predictor, predictor.text([tmp_path / "pairs.parquet"]), 1)
+    losses, counts = predictor.losses(example)
+    model = MarianMTModel.from_pretrained(tmp_path).eval()
+    with torch.no_grad():
+        expected = model(**usual(ENGLISH[0], text_target=GERMAN[0], return_tensors="pt")).loss
+    assert losses.item() / counts.item() == pytest.approx(expected.item(), rel=1e-4)
+
+
 @pytest.mark.parametrize("name", ["marian", "m2m"])
 def test_its_attention_is_shown_between_its_own_pieces(name, request):
     """Of the text as it was written, without the marks between words that only ours read."""
