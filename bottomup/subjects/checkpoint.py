@@ -32,6 +32,7 @@ from transformers import (
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from bottomup.core.errors import UserError
+from bottomup.core.files import digest
 from bottomup.core.seeds import derive
 from bottomup.model.transformer import Encoding
 from bottomup.subjects import attending, going_on
@@ -56,6 +57,8 @@ LIMITS = (
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 # Text that tokenizers cut differently: case, digits, marks, accents, spaces, other scripts.
 SAMPLE = "The 1234 cats don't sit; w5 w10,\u00c9lan na\u00efve  x1y2 \u732b\n"
+# The key of a tokenizer.json that only names the files of a tokenizer in Python.
+IN_PYTHON = "in_python"
 # What a tokenizer's model has from text.
 LEARNED = {"vocab", "merges"}
 NO_CHARACTER = "\U0010fffd"  # of private use
@@ -420,7 +423,12 @@ class Checkpoint(Subject):
         self.model.save_pretrained(folder, max_shard_size="1TB")
 
     def save_tokenizer(self, folder: Path) -> None:
-        self.pretrained.save_pretrained(folder)
+        """Each model of a study has a tokenizer.json, on which its results depend. One in Python
+        has other files, so it names them there."""
+        written = map(Path, self.pretrained.save_pretrained(folder))
+        if not self.pretrained.is_fast:
+            digests = {path.name: digest(path) for path in written if path.is_file()}
+            (folder / "tokenizer.json").write_text(json.dumps({IN_PYTHON: digests}))
 
     def _read(
         self,
@@ -759,7 +767,7 @@ def _attended(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
 
 def tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of a folder, fast or in Python; UserError if there is none."""
-    if (folder / "tokenizer.json").is_file():
+    if _is_of_tokenizers(folder / "tokenizer.json"):
         with seen(folder) as shown:
             try:
                 opened = AutoTokenizer.from_pretrained(shown, **OFFLINE)
@@ -782,6 +790,15 @@ def tokenizer(folder: Path) -> Tokenizer:
     if files and not any((folder / name).exists() for name in files - {"tokenizer_config.json"}):
         raise UserError(lacking)
     return opened
+
+
+def _is_of_tokenizers(path: Path) -> bool:
+    """Whether a file is one that the package tokenizers opens, or ought to."""
+    if not path.is_file():
+        return False
+    begins = f'{{"{IN_PYTHON}"'.encode()
+    with path.open("rb") as file:  # it may be large
+        return file.read(len(begins)) != begins
 
 
 def _as_saved(opened: Tokenizer, folder: Path) -> Tokenizer:

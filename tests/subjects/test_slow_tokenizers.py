@@ -25,6 +25,7 @@ from transformers import (
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
+from bottomup.core.files import digest
 from bottomup.core.names import OF_CHECKPOINTS
 from bottomup.core.settings import Checkpoint
 from bottomup.corpus.encoding import NO_WORD
@@ -208,6 +209,9 @@ def test_a_text_is_cut_each_time_in_the_same_way(name, request):
 def test_goes_into_a_study(name, twin, request, tmp_path):
     folder = request.getfixturevalue(name)
     open_checkpoint(tmp_path / "model", tmp_path, Checkpoint(folder=str(folder)), twin)
+    # The rule promises the file, on which results depend.
+    named = json.loads((tmp_path / "model/tokenizer.json").read_text())["in_python"]
+    assert named["vocab.json"] == digest(tmp_path / "model/vocab.json")
     opened, given = subjects.load(tmp_path / "model"), subjects.load(folder)
     np.testing.assert_array_equal(read(opened, ENGLISH).tokens.ids, read(given, ENGLISH).tokens.ids)
     ids = torch.tensor([read(given, ENGLISH).tokens.sentence(0).tolist()])
