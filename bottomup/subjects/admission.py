@@ -28,8 +28,9 @@ from torch.nn.modules.module import register_module_module_registration_hook
 
 from bottomup.core.errors import UserError
 from bottomup.core.names import INDEX, OF_TOKENIZERS, WEIGHTS
-from bottomup.subjects.folder import AGAIN, read_json, require_file, require_weights
+from bottomup.subjects.folder import AGAIN, model_type, read_json, require_file, require_weights
 
+OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 CONFIGS = ("config.json", "tokenizer_config.json")
 SPECIALS, NAMES_TOKENS = "special_tokens_map.json", ("_token", "_tokens")
 # Keys that say how a model is run: attention, kernels, adapters, devices, formats of numbers and
@@ -253,3 +254,34 @@ def _offline() -> Iterator[None]:
         yield
     finally:
         constants.HF_HUB_OFFLINE = before
+
+
+@contextmanager
+def seen(folder: Path, weights: bool = False) -> Iterator[Path]:
+    """A context with what transformers may see of a folder (see `admission`); its errors become one
+    line."""
+    with admitted(folder, weights) as shown:
+        try:
+            yield shown
+        except UserError:
+            raise
+        except Exception as error:  # a damaged file can raise anything
+            line = first_line(error).replace(str(shown), str(folder))
+            raise UserError(
+                f"transformers does not load {_named(folder)}: {line}. Expected: a whole "
+                f"checkpoint of a kind that the installed transformers knows; {AGAIN}"
+            ) from error
+
+
+def first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    # The first line of some says only where, and those after it what.
+    return " ".join(lines if lines[0].endswith(":") else lines[:1]).rstrip(".")
+
+
+def _named(folder: Path) -> str:
+    """A folder, with the family of its model if it has one that can be read."""
+    try:
+        return f"the {model_type(folder)} in {folder}"
+    except UserError:
+        return str(folder)

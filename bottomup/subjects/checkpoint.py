@@ -1,12 +1,8 @@
 """Checkpoints as subjects: transformers opens them, offline and without running their code."""
 
-import json
-import logging
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from functools import cached_property
 from heapq import nsmallest
 from itertools import islice
@@ -15,52 +11,25 @@ from pathlib import Path
 
 import tokenizers
 import torch
-import transformers
-from tokenizers.models import BPE
-from tokenizers.normalizers import Normalizer
-from tokenizers.pre_tokenizers import PreTokenizer
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoTokenizer,
-    PreTrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-)
+from transformers import PreTrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from bottomup.core.errors import UserError
-from bottomup.core.files import digest
-from bottomup.core.seeds import derive
 from bottomup.model.transformer import Encoding
-from bottomup.subjects import attending, going_on
-from bottomup.subjects.admission import (
-    BUFFERS,
-    admitted,
-    header,
-    on_paper,
-    require_numbers,
-    require_size,
-)
+from bottomup.subjects import attending, going_on, tokenizer
+from bottomup.subjects.admission import first_line
 from bottomup.subjects.attending import one_pass, seen_by_mask
-from bottomup.subjects.folder import AGAIN, model_type
 from bottomup.subjects.slow import SlowTokenizer
 from bottomup.subjects.subject import Subject
+from bottomup.subjects.weights import initial, outline, trained
 
 # Keys of configs for the most tokens that a model reads, for models without a table of positions.
 LIMITS = (
     *("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length"),
     *("max_seq_length", "n_ctx", "context_length"),
 )
-OFFLINE = {"local_files_only": True, "trust_remote_code": False}
-# Text that tokenizers cut differently: case, digits, marks, accents, spaces, other scripts.
-SAMPLE = "The 1234 cats don't sit; w5 w10,\u00c9lan na\u00efve  x1y2 \u732b\n"
-# The key of a tokenizer.json that only names the files of a tokenizer in Python.
-IN_PYTHON = "in_python"
-# What a tokenizer's model has from text.
-LEARNED = {"vocab", "merges"}
 NO_CHARACTER = "\U0010fffd"  # of private use
 # The largest distance of states that differ only by rounding, as a share of their norm.
 ROUNDING = 1e-5
@@ -71,8 +40,6 @@ ROOM = {"index_topk", "topk_blocks", "token_budget", "keep_window_size", "expert
 # A state depends on another token if the norm of its gradient with respect to that token exceeds
 # this share of the norm with respect to its own token.
 SEEN = 1e-9
-# As the checkpoint was trained: its config may name another attention, even one to fetch.
-FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
 
 
 class Checkpoint(Subject):
@@ -423,12 +390,7 @@ class Checkpoint(Subject):
         self.model.save_pretrained(folder, max_shard_size="1TB")
 
     def save_tokenizer(self, folder: Path) -> None:
-        """Each model of a study has a tokenizer.json, on which its results depend. One in Python
-        has other files, so it names them there."""
-        written = map(Path, self.pretrained.save_pretrained(folder))
-        if not self.pretrained.is_fast:
-            digests = {path.name: digest(path) for path in written if path.is_file()}
-            (folder / "tokenizer.json").write_text(json.dumps({IN_PYTHON: digests}))
+        tokenizer.save(self.pretrained, folder)
 
     def _read(
         self,
@@ -478,7 +440,7 @@ class Checkpoint(Subject):
         return self.encoder(read, attention_mask=torch.ones_like(read)).last_hidden_state[0]
 
     def _has_output(self, architecture: str) -> bool:
-        whole = _outline(architecture, self.model.config)
+        whole = outline(architecture, self.model.config)
         return whole is not None and whole.get_output_embeddings() is not None
 
 
@@ -545,11 +507,11 @@ def _readable(model: PreTrainedModel, folder: Path) -> Checkpoint:
     """The model as a subject, once it has read a short sentence; UserError if it cannot."""
     missing = _not_text(model)  # first, since a model of pictures has no tokenizer
     if not missing:
-        subject = Checkpoint(model, tokenizer(folder))
+        subject = Checkpoint(model, tokenizer.load(folder))
         try:
             missing = _missing(subject)
         except Exception as error:  # a family for something else can raise anything
-            missing = f"reading a sentence ends in {_first_line(error)}"
+            missing = f"reading a sentence ends in {first_line(error)}"
     if missing:
         raise UserError(
             f"{model.config.model_type} in {folder} cannot be looked at: {missing}; allowed: a "
@@ -611,280 +573,3 @@ def _missing(subject: Checkpoint) -> str | None:
 def _same(one: Tensor, other: Tensor, tolerance: float) -> bool:
     """Whether states are the same up to a share of their size."""
     return bool((one - other).norm() <= tolerance * one.norm())
-
-
-def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -> PreTrainedModel:
-    """The model with the weights of its folder; UserError if any weight that we use is missing.
-
-    kind: one of transformers' auto classes, such as the one with a layer to predict masked tokens.
-    """
-    with seen(folder, weights=True) as shown:
-        config = AutoConfig.from_pretrained(shown, **OFFLINE)
-        kind = _encoder_alone(config) or kind
-        require_size(folder, _size(kind, config))
-        model, info = kind.from_pretrained(
-            shown,
-            config=config,
-            output_loading_info=True,
-            use_safetensors=True,
-            ignore_mismatched_sizes=True,
-            **FAMILY_OWN,
-            **OFFLINE,
-        )
-        left = [name for name in info["unexpected_keys"] if not BUFFERS.search(name)]
-        # Drop a class if the folder lacks weights of its own: such a model does not predict.
-        shapes = {name: part.shape for name, part in header(folder).items()}
-        model.config.architectures = [
-            name for name in config.architectures or [] if _is_whole(name, model, left, shapes)
-        ]
-    buffers = [name for name, part in model.named_buffers() if not part.is_floating_point()]
-    require_numbers(folder, learned(model), {name.rpartition(".")[2] for name in buffers})
-    # transformers draws these at random, and only its log says so.
-    drawn = info["missing_keys"] | {name for name, *_ in info["mismatched_keys"]}
-    # We do not use the pooler, which reads the top layer; checkpoints of masked models have none.
-    lacking = {name for name in learned(model) & drawn if "pooler" not in name}
-    require_right(folder, model, lacking, _inside_layers(model, left))
-    return _attended(model, folder)
-
-
-def require_right(
-    folder: Path, model: PreTrainedModel, lacking: Collection[str], left: Collection[str]
-) -> None:
-    """Raise UserError for weights that a folder lacks, that are left over, or that are not
-    finite."""
-    wrong = {
-        "missing or of another shape than config.json says": lacking,
-        "more than config.json says": left,
-        "not finite numbers": _not_finite(model),
-    }
-    for what, names in wrong.items():
-        if names:
-            raise UserError(
-                f"{len(names)} weights of the {model.config.model_type} in {folder} are {what}, "
-                f"{min(names)} among them; {AGAIN}"
-            )
-
-
-def _inside_layers(model: PreTrainedModel, left: Collection[str]) -> list[str]:
-    """The leftover weights of one more layer, or of a part that the config builds in no layer.
-
-    Others belong to layers that predict, which we do not use.
-    """
-    names = [name for name, _ in model.named_modules() if name.rpartition(".")[2].isdigit()]
-    layers = tuple(f"{_numberless(name)}." for name in names)
-    prefix = f"{model.base_model_prefix}."
-    return [name for name in left if _numberless(name.removeprefix(prefix)).startswith(layers)]
-
-
-def _numberless(name: str) -> str:
-    return re.sub(r"\d+", "#", name)
-
-
-def _not_finite(model: PreTrainedModel) -> list[str]:
-    return [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
-
-
-def initial(folder: Path, seed: int) -> PreTrainedModel:
-    """The model with weights as its family draws them before training, by a seed."""
-    with seen(folder) as shown, torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(derive(seed, "untrained"))
-        config = AutoConfig.from_pretrained(shown, **OFFLINE)
-        kind = _encoder_alone(config) or AutoModel
-        require_size(folder, _size(kind, config))
-        build = getattr(kind, "from_config", None) or kind._from_config
-        model = build(config, **FAMILY_OWN)
-    # As saving it would write; it was trained for nothing.
-    model.config.architectures = [type(model).__name__]
-    return _attended(model, folder)
-
-
-def _encoder_alone(config: PreTrainedConfig) -> type[PreTrainedModel] | None:
-    """The class of a model that is the encoder of a family with decoders; None for any other."""
-    names = [name for name in config.architectures or [] if name.endswith("EncoderModel")]
-    return getattr(transformers, names[0], None) if names else None
-
-
-def _outline(architecture: str, config: PreTrainedConfig) -> PreTrainedModel | None:
-    """A model of one of transformers' classes, without weights; None if there is no such class."""
-    kind = getattr(transformers, architecture, None)
-    if not isinstance(kind, type) or not issubclass(kind, PreTrainedModel):
-        return None
-    with on_paper():
-        return kind(deepcopy(config))
-
-
-def _is_whole(
-    architecture: str,
-    model: PreTrainedModel,
-    left: Collection[str],
-    shapes: Mapping[str, tuple[int, ...]],
-) -> bool:
-    """Whether a folder has all weights of a class that are neither those of a model nor tied to
-    others: by name or, since transformers renames some, by shape.
-
-    left: the names of the folder's weights that the model leaves over. shapes: of all in its files.
-    """
-    if (whole := _outline(architecture, model.config)) is None:
-        return True
-    known = tuple(f".{name}" for name, _ in model.named_parameters())
-    own = {
-        name: tuple(weight.shape)
-        for name, weight in whole.named_parameters()
-        if name not in whole.all_tied_weights_keys
-        and not f".{name}".endswith(known)
-        # What tells whether two sentences belong together predicts no tokens.
-        and weight.shape[:1] != (2,)
-    }
-    lacking = Counter(shape for name, shape in own.items() if name not in left)
-    return lacking <= Counter(shapes[name] for name in left if name in shapes and name not in own)
-
-
-def _size(kind: type[AutoModel | PreTrainedModel], config: PreTrainedConfig) -> int:
-    """How many numbers a model has that a config describes, with its buffers."""
-    build = getattr(kind, "from_config", None) or kind._from_config
-    with on_paper():
-        model = build(config, **FAMILY_OWN)
-    return sum(part.numel() for part in [*model.parameters(), *model.buffers()])
-
-
-def learned(model: PreTrainedModel) -> set[str]:
-    """The names of the weights that training changes; sinusoidal positions, for example, are not
-    among them."""
-    with on_paper():
-        fresh = type(model)(model.config)
-    return {name for name, weight in fresh.named_parameters() if weight.requires_grad}
-
-
-def _attended(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
-    """The model, with no way around the attention that we look at."""
-    for module in model.modules():
-        # GPT-2's other order of steps, for numbers of half precision.
-        if hasattr(module, "reorder_and_upcast_attn"):
-            module.reorder_and_upcast_attn = False
-    model.config.name_or_path = str(folder)
-    return model
-
-
-def tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a folder, fast or in Python; UserError if there is none."""
-    if _is_of_tokenizers(folder / "tokenizer.json"):
-        with seen(folder) as shown:
-            try:
-                opened = AutoTokenizer.from_pretrained(shown, **OFFLINE)
-            except Exception:  # of the family's class, which the file need not fit
-                opened = PreTrainedTokenizerFast.from_pretrained(shown, **OFFLINE)
-            return _from(_as_saved(opened, shown), folder)
-    lacking = (
-        f"no tokenizer in {folder} that transformers opens; expected tokenizer.json, or the files "
-        "of the family's own tokenizer, such as vocab.txt, or vocab.json with source.spm and "
-        "target.spm, and the packages that it needs"
-    )
-    with admitted(folder) as shown:
-        try:
-            opened = _from(AutoTokenizer.from_pretrained(shown, **OFFLINE), folder)
-        except Exception as error:  # a damaged file can raise anything
-            line = _first_line(error).replace(str(shown), str(folder))
-            raise UserError(f"{lacking}: {line}") from error
-    # Without any file, transformers makes a tokenizer without tokens; some need no file.
-    files = {name for name in type(opened).vocab_files_names.values() if isinstance(name, str)}
-    if files and not any((folder / name).exists() for name in files - {"tokenizer_config.json"}):
-        raise UserError(lacking)
-    return opened
-
-
-def _is_of_tokenizers(path: Path) -> bool:
-    """Whether a file is one that the package tokenizers opens, or ought to."""
-    if not path.is_file():
-        return False
-    begins = f'{{"{IN_PYTHON}"'.encode()
-    with path.open("rb") as file:  # it may be large
-        return file.read(len(begins)) != begins
-
-
-def _as_saved(opened: Tokenizer, folder: Path) -> Tokenizer:
-    """A tokenizer that cuts text as tokenizer.json says.
-
-    For some families transformers makes it anew by the family's rule, whatever the file says, such
-    as for a model of Qwen's shape with the tokenizer of another.
-    """
-    saved = _without_dropout(tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")))
-    if opened.is_fast:
-        _without_dropout(opened.backend_tokenizer)
-        if hasattr(opened, "set_src_lang_special_tokens"):  # the ends name a language
-            saved.post_processor = opened.backend_tokenizer.post_processor
-        if _cut_alike(opened.backend_tokenizer, saved):
-            return opened
-    # The class may name special tokens that the file lacks.
-    known, names = saved.get_vocab(), opened.special_tokens_map
-    names = {name: str(token) for name, token in names.items() if str(token) in known}
-    logging.info(f"text is cut by tokenizer.json, not as {type(opened).__name__} would cut it")
-    return PreTrainedTokenizerFast(tokenizer_object=saved, **names)
-
-
-def _without_dropout(made: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
-    """The tokenizer, changed to cut a text each time in the same way, whatever training wanted."""
-    if isinstance(made.model, BPE):
-        made.model.dropout = None
-    return made
-
-
-def _state(part: Normalizer | PreTokenizer | None) -> bytes | None:
-    """What is written of a part into tokenizer.json."""
-    return None if part is None else part.__getstate__()
-
-
-def _options(made: tokenizers.Tokenizer) -> dict:
-    """What tokenizer.json says of the model beside its vocabulary, as far as it says anything."""
-    model = json.loads(made.to_str())["model"]
-    unsaid = (None, "")
-    return {name: model[name] for name in model.keys() - LEARNED if model[name] not in unsaid}
-
-
-def _cut_alike(made: tokenizers.Tokenizer, saved: tokenizers.Tokenizer) -> bool:
-    # No sample has all that may be normalized or split in another way, or that is unknown.
-    if _options(made) != _options(saved):
-        return False
-    for part in ("normalizer", "pre_tokenizer"):
-        if _state(getattr(made, part)) != _state(getattr(saved, part)):
-            return False
-    try:
-        return made.encode(SAMPLE).ids == saved.encode(SAMPLE).ids
-    except Exception:  # its class may ask for tokens that the vocabulary lacks, and raise anything
-        return False
-
-
-@contextmanager
-def seen(folder: Path, weights: bool = False) -> Iterator[Path]:
-    """A context with what transformers may see of a folder (see `admission`); its errors become one
-    line."""
-    with admitted(folder, weights) as shown:
-        try:
-            yield shown
-        except UserError:
-            raise
-        except Exception as error:  # a damaged file can raise anything
-            line = _first_line(error).replace(str(shown), str(folder))
-            raise UserError(
-                f"transformers does not load {_named(folder)}: {line}. Expected: a whole "
-                f"checkpoint of a kind that the installed transformers knows; {AGAIN}"
-            ) from error
-
-
-def _from(tokenizer: Tokenizer, folder: Path) -> Tokenizer:
-    """A tokenizer that is said to be from its folder."""
-    tokenizer.name_or_path = str(folder)
-    return tokenizer
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
-    # The first line of some says only where, and those after it what.
-    return " ".join(lines if lines[0].endswith(":") else lines[:1]).rstrip(".")
-
-
-def _named(folder: Path) -> str:
-    """A folder, with the family of its model if it has one that can be read."""
-    try:
-        return f"the {model_type(folder)} in {folder}"
-    except UserError:
-        return str(folder)

@@ -24,8 +24,9 @@ from bottomup.corpus import bpe, segmentation
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.words import learn, spans
 from bottomup.heads.attention import attention
-from bottomup.subjects import checkpoint, words
+from bottomup.subjects import words
 from bottomup.subjects.batches import batches
+from bottomup.subjects.tokenizer import load
 from bottomup.subjects.words import CUT, SHARED, VANISHED
 from tests.subjects import families
 
@@ -354,7 +355,7 @@ def test_text_is_cut_as_tokenizer_json_says_whatever_its_class_would_do(tmp_path
     named = {"tokenizer_class": "GPTNeoXTokenizer", "bos_token": "<s>", "eos_token": "</s>"}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(named))
     GPTNeoXConfig(hidden_size=8, num_attention_heads=2).save_pretrained(tmp_path)
-    opened = checkpoint.tokenizer(tmp_path)
+    opened = load(tmp_path)
     text = "ﬁne… ½"
     expected = made.encode(text).ids
     assert made.decode(expected) == "fine... 1⁄2", "compatible characters are made one"
@@ -373,4 +374,4 @@ def test_a_long_word_is_cut_as_tokenizer_json_says(tmp_path):
     made.save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
     BertConfig().save_pretrained(tmp_path)
-    assert checkpoint.tokenizer(tmp_path)("a" * 120)["input_ids"] == [2, 4, *[5] * 119, 3]
+    assert load(tmp_path)("a" * 120)["input_ids"] == [2, 4, *[5] * 119, 3]

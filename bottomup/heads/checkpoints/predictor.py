@@ -29,7 +29,7 @@ from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
 from bottomup.heads.checkpoints.projections import what_reads_heads
 from bottomup.heads.predictor import Predictor, closed, sentence_losses
 from bottomup.objectives import IGNORE, Example, lm, mlm, mt, untrained
-from bottomup.subjects import checkpoint
+from bottomup.subjects import weights
 from bottomup.subjects.attending import one_pass
 from bottomup.subjects.batches import Batch, side_by_side
 from bottomup.subjects.checkpoint import Checkpoint
@@ -94,7 +94,7 @@ class CheckpointPredictor(Predictor):
     def model(self) -> PreTrainedModel:
         """The model with the layers that predict."""
         assert self.name  # or there is nothing to predict
-        whole = checkpoint.trained(self.folder, WHOLE[self.name]).eval().to(self.device)
+        whole = weights.trained(self.folder, WHOLE[self.name]).eval().to(self.device)
         return whole.requires_grad_(False)
 
     def attentions(self) -> dict[str, list[GatedHeads]]:
@@ -190,7 +190,7 @@ class CheckpointPredictor(Predictor):
         for part in self.model.modules():
             if hasattr(part, "layerdrop"):
                 part.layerdrop = 0.0
-        learns = checkpoint.learned(self.model)
+        learns = weights.learned(self.model)
         for name, parameter in self.model.named_parameters():
             parameter.requires_grad_(name in learns)
         if encoder_alone and self.subject.translates:
