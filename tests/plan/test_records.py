@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from snakemake.iocontainers import InputFiles, OutputFiles
+from transformers import ByT5Tokenizer, T5Config, T5ForConditionalGeneration
 
 from bottomup.plan import contents, records
 from bottomup.core.differences import differences
@@ -165,6 +166,19 @@ def test_what_is_made_again_to_the_same_bytes_ends_there_in_a_second_call(checko
 def run_of_text(checkout):
     pairs = f"{RESULTS}corpus/pairs/files.parquet"
     return checkout.snakemake(pairs, "--cores", "1", *STUDY, check=False)
+
+
+def test_a_checkpoint_whose_tokenizer_is_in_python_has_what_its_rule_promises(checkout):
+    """As ByT5's, which has no file at all."""
+    shape = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
+    T5ForConditionalGeneration(T5Config(**shape)).save_pretrained(checkout.path / "byt5")
+    ByT5Tokenizer().save_pretrained(checkout.path / "byt5")
+    checkout.edit("study.yaml", "occurrences: {n", "occurrences: {unit: word, n")
+    checkout.append("study.yaml", "checkpoints: {byt5: {folder: byt5}}")
+    for name in ("byt5", "byt5_untrained"):
+        asked = f"{RESULTS}runs/{name}-0/model/config.json"
+        done = checkout.snakemake(asked, "--cores", "1", *STUDY, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_text_that_is_written_while_a_job_reads_it(checkout):
