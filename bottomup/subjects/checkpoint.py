@@ -505,20 +505,24 @@ def untrained(folder: Path, seed: int) -> Checkpoint:
 
 def _readable(model: PreTrainedModel, folder: Path) -> Checkpoint:
     """The model as a subject, once it has read a short sentence; UserError if it cannot."""
-    missing = _not_text(model)  # first, since a model of pictures has no tokenizer
-    if not missing:
-        subject = Checkpoint(model, tokenizer.load(folder))
-        try:
-            missing = _missing(subject)
-        except Exception as error:  # a family for something else can raise anything
-            missing = f"reading a sentence ends in {first_line(error)}"
+    if reads := _not_text(model):  # first, since a model of pictures has no tokenizer
+        raise _refusal(model, folder, reads)
+    subject = Checkpoint(model, tokenizer.load(folder))
+    try:
+        missing = _missing(subject)
+    except Exception as error:  # a family for something else can raise anything
+        missing = f"reading a sentence ends in {first_line(error)}"
     if missing:
-        raise UserError(
-            f"{model.config.model_type} in {folder} cannot be looked at: {missing}; allowed: a "
-            "family that reads the ids of its tokenizer alone and hands out its states after each "
-            "layer"
-        )
+        raise _refusal(model, folder, missing)
     return subject
+
+
+def _refusal(model: PreTrainedModel, folder: Path, missing: str) -> UserError:
+    return UserError(
+        f"{model.config.model_type} in {folder} cannot be looked at: {missing}; allowed: a "
+        "family that reads the ids of its tokenizer alone and hands out its states after each "
+        "layer"
+    )
 
 
 def _not_text(model: PreTrainedModel) -> str | None:
