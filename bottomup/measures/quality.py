@@ -26,7 +26,7 @@ from bottomup.measures.jackknife import UNIT, Range
 from bottomup.measures.log_probability import HIDDEN, mode_of
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
-from bottomup.objectives import IGNORE, Objective, mlm
+from bottomup.objectives import IGNORE, Objective
 
 if TYPE_CHECKING:
     from bottomup.model.trunks import TrunkModel
@@ -68,11 +68,13 @@ def quality(
     text: Text,
     blocks: np.ndarray,
     translation: list[Path],
+    as_mlm: Objective | None = None,
 ) -> Scores:
     """All scores of a run on the test split.
 
     text: the split. blocks: the block of each of its sentences, `[n_sentences]`. translation: if
-    the run translates, the split before tokenization and the tokenizer of the target side.
+    the run translates, the split before tokenization and the tokenizer of the target side. as_mlm:
+    MLM, to ask what models of another objective that predict hidden tokens make of its examples.
     """
     if scoring.choose is not None:
         objective = objective.model_copy(update={"choose": scoring.choose})
@@ -80,9 +82,7 @@ def quality(
     seed, count = scoring.seed, jackknife.n_blocks(blocks)
     by_sentence = predictions(model, objective, text, BATCH_TOKENS, seed)
     scores = prediction_quality(by_sentence, objective, blocks, count)
-    if scoring.as_mlm is not None and mode_of(objective, objective.causal) == HIDDEN:
-        # Each is hidden, since not every objective reads tokens replaced or kept.
-        as_mlm = mlm.Objective(choose=scoring.as_mlm, mask=1.0, replace=0.0)
+    if as_mlm and mode_of(objective, objective.causal) == HIDDEN:
         by_sentence = predictions(model, as_mlm, text, BATCH_TOKENS, seed)
         found = prediction_quality(by_sentence, as_mlm, blocks, count)
         scores["mlm_perplexity"] = found["perplexity"]

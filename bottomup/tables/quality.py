@@ -15,7 +15,7 @@ TABLE = Table(
     sees="subjects",
     parts=lambda subjects: subjects.runs(subjects.trained + subjects.steps),
     options=lambda slices, of: {"run": slices.run(of), "scoring": slices.scoring(of)},
-    modules=lambda slices, of: slices.of_objective(of),
+    modules=lambda slices, of: slices.of_objective(of) + slices.of_mlm(of),
     memory=(4000, 4),
     seconds=15,
 )
@@ -39,6 +39,11 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
 
     assert isinstance(seen.subject, OfOurs) and settings.run.module  # a run
     objective = objectives.load(settings.run.module, settings.run.options, seen.subject.tokenizer)
+    as_mlm = None
+    if settings.scoring.as_mlm is not None:
+        # Each is hidden, since not every objective reads tokens replaced or kept.
+        hiding = {"choose": settings.scoring.as_mlm, "mask": 1.0, "replace": 0.0}
+        as_mlm = objectives.load("mlm", hiding)
     scores = quality(
         seen.subject.model.to(device()),
         objective,
@@ -46,6 +51,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         Text.load(seen.needed("text").parents[1], "test", objective.predicts),
         seen.blocks,
         seen.paths("translation"),
+        as_mlm,
     )
     for name, score in scores.items():
         estimate = score.estimate("value")

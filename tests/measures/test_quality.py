@@ -140,6 +140,11 @@ def test_all_masked_models_predict_as_many_tokens(tmp_path, corpus_files):
     assert scores[0.4, 0.15] == scores[0.15, 0.15] == scores[0.15, None] != scores[0.4, None]
 
 
+def hiding(share):
+    """MLM that hides each of its tokens."""
+    return objectives.load("mlm", {"choose": share, "mask": 1, "replace": 0})
+
+
 @pytest.mark.parametrize(
     ("name", "asked"),
     [
@@ -161,7 +166,9 @@ def test_which_models_are_asked_as_those_of_mlm(name, asked):
     model = initial_model(shape_of(), objective, 1, {"source": VOCAB, "target": VOCAB})
     assert model.config.vocab_size == sizes[0]
     blocks = np.arange(20) % 2
-    found = quality.quality(model.eval(), objective, scoring, Text(text, target), blocks, [])
+    as_mlm = scoring.as_mlm and hiding(scoring.as_mlm)
+    text = Text(text, target)
+    found = quality.quality(model.eval(), objective, scoring, text, blocks, [], as_mlm)
     assert ("mlm_perplexity" in found, "mlm_accuracy" in found) == (asked, asked)
 
 
@@ -170,8 +177,8 @@ def test_a_model_of_diffusion_is_asked_as_one_of_mlm():
     text = Text(tokens_of([[4 + (i + j) % 9 for j in range(8)] for i in range(60)]))
     objective, model = objectives.load("diffusion", {}), drawn("diffusion")
     blocks = np.arange(60) % 4
-    scoring = Scoring(seed=5, translation=None, choose=None, as_mlm=0.4)
-    found = quality.quality(model, objective, scoring, text, blocks, [])
+    scoring = Scoring(seed=5, translation=None, choose=None)
+    found = quality.quality(model, objective, scoring, text, blocks, [], hiding(0.4))
     losses, hits = [], []
     for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
         source, _ = text.batch(sentences)
