@@ -44,7 +44,7 @@ def main(arguments: argparse.Namespace) -> None:
     else:
         rows = table.rows(seen, validated(table.Settings, settings.options))
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(logged(rows))
-    if wrong := mistake(frame, table.TABLE):
+    if wrong := mistake(frame, settings):
         raise UserError(f"bottomup/tables/{settings.table}.py: rows gives {wrong}")
     write_estimates(named(frame, settings.run), arguments.writes)
 

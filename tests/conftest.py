@@ -142,6 +142,7 @@ def measure(run_script):
     def measure(name, run, options, more=None, *, table, batch_tokens=None, **files):
         about = tables()[name].TABLE
         settings = {"table": name, "sees": about.sees, "of_heads": about.of_heads}
+        settings |= {"over_layers": about.over_layers, "judged": about.judged}
         settings |= {"run": run, "options": options, "code": "any"} | (more or {})
         writes = [table] if table.suffix == ".parquet" else []
         for kind in about.writes if not writes else []:

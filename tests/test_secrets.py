@@ -38,7 +38,7 @@ def test_an_address_with_a_secret_is_refused_without_telling_it(address, tmp_pat
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_so_is_that_of_the_repository(address):
     with pytest.raises(UserError) as error:
-        raise UserError(problems(Site, {"repository": address, "sentences": 1}))
+        raise UserError(problems(Site, {"repository": address, "sentences": 1, "beside": {}}))
     assert "hunter2" not in str(error.value) and "found an address with user" in str(error.value)
 
 
@@ -53,11 +53,11 @@ def test_an_address_in_another_encoding_is_not_told():
     ["https://host/u/r@v1", "http://host:8080/a", "https://host/a"],
 )
 def test_an_address_without_a_secret_is_right(address):
-    assert problems(Site, {"repository": address, "sentences": 1}) == []
+    assert problems(Site, {"repository": address, "sentences": 1, "beside": {}}) == []
 
 
 def test_what_is_no_address_says_what_is():
-    [line] = problems(Site, {"repository": "https://[x", "sentences": 1})
+    [line] = problems(Site, {"repository": "https://[x", "sentences": 1, "beside": {}})
     assert 'found "https://[x"; allowed: text, a web address without [ ] or a last /' in line
 
 

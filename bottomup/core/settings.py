@@ -524,15 +524,17 @@ class Label(Section):
 class Measured(Section):
     """One part of a table.
 
-    table: a module of bottomup/tables. sees, of_heads: as its `TABLE` says. run: the columns that
-    name what the part is about. options: the values of the module's `Settings`. unit: what an
-    occurrence is, since a run can lack words, but no sub-words. backward: whether the run reads
-    from the end. reading, labels, null: see `bottomup.views.seen.Seen`.
+    table: a module of bottomup/tables. sees, of_heads, over_layers, judged: as its `TABLE` says.
+    run: the columns that name what the part is about. options: the values of the module's
+    `Settings`. unit: what an occurrence is, since a run can lack words, but no sub-words. backward:
+    whether the run reads from the end. reading, labels, null: see `bottomup.views.seen.Seen`.
     """
 
     table: str
     sees: Literal["views", "subjects"]
     of_heads: str | None = None
+    over_layers: bool = False
+    judged: bool = False
     run: dict[str, str | int | float | None]
     options: dict[str, Any]
     unit: Literal["subword", "word"] = "subword"

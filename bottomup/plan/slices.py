@@ -194,6 +194,7 @@ class Slices:
         values: dict[str, object] = {"table": table, "sees": about.sees, "run": run}
         if about.of_heads:
             values["of_heads"] = about.of_heads
+        values |= {"over_layers": about.over_layers, "judged": about.judged}
         if about.options is None:
             values["options"] = self.section(table)
         else:
@@ -408,15 +409,19 @@ class Slices:
             language = {"language": self.languages["target"]}
             translation = quality.model_dump(exclude={"seed", "choose"}) | language
         options = self.run(wildcards)["options"]
-        of_mlm = isinstance(options, mlm.Objective)
-        masked = isinstance(options, Objective) and options.masked  # no checkpoint has options
-        other = masked and not (of_mlm and options.predicts == "source")
         return {
             "seed": quality.seed,
             "translation": translation,
-            "choose": quality.choose if of_mlm else None,
-            "as_mlm": quality.choose if other else None,
+            "choose": quality.choose if isinstance(options, mlm.Objective) else None,
+            "as_mlm": quality.choose if self.of_mlm(wildcards) else None,
         }
+
+    def of_mlm(self, wildcards) -> list[str]:
+        """The module of MLM, if models of another masked objective are asked as its are."""
+        options = self.run(wildcards)["options"]
+        own = isinstance(options, mlm.Objective) and options.predicts == "source"
+        masked = isinstance(options, Objective) and options.masked  # no checkpoint has options
+        return ["bottomup.objectives.mlm"] if masked and not own else []
 
     def beam(self, wildcards) -> dict | None:
         """How a run translates, if it does."""

@@ -24,7 +24,7 @@ import pandas as pd
 
 from bottomup.core import names
 from bottomup.core.files.tables import WITHOUT
-from bottomup.core.settings import Section
+from bottomup.core.settings import Measured, Section
 
 if TYPE_CHECKING:
     from bottomup.plan.slices import Slices
@@ -121,7 +121,7 @@ def value_columns(columns: Iterable[str]) -> list[str]:
     return [left for left, right in pairwise(columns) if right == "ci_low"]
 
 
-def mistake(rows: pd.DataFrame, table: Table) -> str | None:
+def mistake(rows: pd.DataFrame, table: Table | Measured) -> str | None:
     """What is wrong with the rows of a table for the explorer (`over_layers`) or for claims
     (`judged`); None if nothing is, and for a table without rows."""
     if rows.empty or not (table.over_layers or table.judged):
