@@ -122,8 +122,8 @@ def page(
 def require_columns(name: str, table: pd.DataFrame, needed: Sequence[str]) -> None:
     if missing := [column for column in needed if column not in table]:
         raise UserError(
-            f"the {name} have no column {', '.join(missing)}; the page needs "
-            f"{', '.join(needed)}; judge the claims again"
+            f"the {name} have no column {', '.join(missing)}, which the page reads; judge the "
+            "claims again"
         )
 
 
