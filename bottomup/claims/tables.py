@@ -71,10 +71,10 @@ class Table:
     def where(self, **equal) -> "Table":
         """The rows in which each column has the given value; NotMeasuredError if there is none."""
         asked = tuple(equal.items())
-        if self.rows.empty and self.few.empty:  # then it has no columns either
-            raise self._missing(equal)
-        self.require(*equal)
         if asked not in self._cache:
+            if self.rows.empty and self.few.empty:  # then it has no columns either
+                raise self._missing(equal)
+            self.require(*equal)
             # One mask for all conditions, since each choice of rows copies all columns.
             kept = np.full(len(self.rows), True)
             for column, value in asked:
