@@ -48,11 +48,13 @@ def _by_claim(claims: pd.DataFrame) -> dict[str, dict]:
 def _row(claim: dict, by_name: Mapping[str, Mapping[str, dict]]) -> dict:
     """A claim with its cell in each study; None where a study does not ask it."""
     cells = {name: claims.get(claim["claim"]) for name, claims in by_name.items()}
-    for name, of in cells.items():
-        if of and of["statistic"] != claim["statistic"]:
+    asked = {name: of["statistic"] for name, of in cells.items() if of}
+    first, *others = asked
+    for name in others:
+        if asked[name] != asked[first]:
             raise UserError(
-                f"the claim {claim['claim']} has another statistic in {name} than in "
-                f"{next(iter(by_name))}: they were judged by different code; run {name} again"
+                f"the claim {claim['claim']} has another statistic in {name} than in {first}: they "
+                "were judged by different code; run the older study again"
             )
     said = {_said(of) for of in cells.values() if of and of["verdict"] != words.NOT_MEASURED}
     return {
