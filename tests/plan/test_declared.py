@@ -1,10 +1,13 @@
 """A typo in what a table declares is one line, which names its file."""
 
+from fnmatch import fnmatch
+from pathlib import Path
+
 import pytest
 
 from bottomup.core.errors import UserError
 from bottomup.plan.config import load
-from bottomup.plan.declared import require_declared
+from bottomup.plan.declared import OTHERS, require_declared
 from bottomup.plan.figures import Figures
 from bottomup.plan.reading import read
 from bottomup.plan.study import tables
@@ -87,3 +90,11 @@ def test_a_table_with_the_figure_of_another_is_a_line(monkeypatch):
     monkeypatch.setattr(figures, "_of_tables", lambda: of_tables | {"mask": of_tables["probes"]})
     with pytest.raises(UserError, match=r"^two figures are called mask; allowed"):
         figures.drawn()
+
+
+def test_the_tables_of_other_programs_are_those_that_a_study_has(outputs):
+    """Gates are collected like other tables, and written by pruning."""
+    collected = ("collect_tables", "collect_estimates")
+    written = {name for name, rule in outputs.rules.items() if rule not in collected}
+    beside = {Path(name).stem for name in written if fnmatch(name, "measures/*.csv")}
+    assert {name for name in beside if f"measures/{name}.csv" in written} | {"gates"} == OTHERS
