@@ -503,14 +503,12 @@ class Scoring(Section):
     """How quality is measured.
 
     translation: how an objective that translates does so; None for others. choose: the share of
-    tokens to predict, for MLM and what is made from it; None for others. as_mlm: the share of
-    tokens to hide, to ask models of another masked objective as MLM's are; None for others.
+    tokens to predict, for MLM and what is made from it; None for others.
     """
 
     seed: int
     translation: Translation | None
     choose: float | None
-    as_mlm: float | None = None
 
 
 class Label(Section):

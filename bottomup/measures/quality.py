@@ -74,7 +74,7 @@ def quality(
 
     text: the split. blocks: the block of each of its sentences, `[n_sentences]`. translation: if
     the run translates, the split before tokenization and the tokenizer of the target side. as_mlm:
-    MLM, to ask what models of another objective that predict hidden tokens make of its examples.
+    MLM, whose examples all models that predict hidden tokens are asked, too.
     """
     if scoring.choose is not None:
         objective = objective.model_copy(update={"choose": scoring.choose})

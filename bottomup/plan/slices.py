@@ -409,19 +409,15 @@ class Slices:
             language = {"language": self.languages["target"]}
             translation = quality.model_dump(exclude={"seed", "choose"}) | language
         options = self.run(wildcards)["options"]
-        return {
-            "seed": quality.seed,
-            "translation": translation,
-            "choose": quality.choose if isinstance(options, mlm.Objective) else None,
-            "as_mlm": quality.choose if self.of_mlm(wildcards) else None,
-        }
+        choose = quality.choose if isinstance(options, mlm.Objective) else None
+        return {"seed": quality.seed, "translation": translation, "choose": choose}
 
-    def of_mlm(self, wildcards) -> list[str]:
-        """The module of MLM, if models of another masked objective are asked as its are."""
+    def hidden(self, wildcards) -> float | None:
+        """The share of tokens to hide, to ask alike all runs that read tokens hidden and predict
+        tokens; None for others."""
         options = self.run(wildcards)["options"]
-        own = isinstance(options, mlm.Objective) and options.predicts == "source"
-        masked = isinstance(options, Objective) and options.masked  # no checkpoint has options
-        return ["bottomup.objectives.mlm"] if masked and not own else []
+        hides = options.masked and "masked" in options.read_as and options.n_classes is None
+        return self.study.quality.choose if hides else None
 
     def beam(self, wildcards) -> dict | None:
         """How a run translates, if it does."""

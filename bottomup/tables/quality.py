@@ -14,8 +14,15 @@ TABLE = Table(
     reads=("model", "test", "translation"),
     sees="subjects",
     parts=lambda subjects: subjects.runs(subjects.trained + subjects.steps),
-    options=lambda slices, of: {"run": slices.run(of), "scoring": slices.scoring(of)},
-    modules=lambda slices, of: slices.of_objective(of) + slices.of_mlm(of),
+    options=lambda slices, of: {
+        "run": slices.run(of),
+        "scoring": slices.scoring(of),
+        "hidden": slices.hidden(of),
+    },
+    modules=lambda slices, of: [
+        *slices.of_objective(of),
+        *["bottomup.objectives.mlm"] * (slices.hidden(of) is not None),
+    ],
     memory=(4000, 4),
     seconds=15,
 )
@@ -23,11 +30,12 @@ TABLE = Table(
 
 class Settings(Section):
     """The run's objective; and the seed of masks and of the sentences to translate, how it
-    translates, if it does, the share of tokens that it predicts, if its objective has that option,
-    and that of tokens to hide, if it can be asked as MLM is."""
+    translates, if it does, and the share of tokens that it predicts, if its objective has that
+    option; hidden: the share of tokens to hide, to ask it as MLM, if it reads tokens hidden."""
 
     run: Trained
     scoring: Scoring
+    hidden: float | None = None
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
@@ -40,10 +48,9 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     assert isinstance(seen.subject, OfOurs) and settings.run.module  # a run
     objective = objectives.load(settings.run.module, settings.run.options, seen.subject.tokenizer)
     as_mlm = None
-    if settings.scoring.as_mlm is not None:
+    if settings.hidden is not None:
         # Each is hidden, since not every objective reads tokens replaced or kept.
-        hiding = {"choose": settings.scoring.as_mlm, "mask": 1.0, "replace": 0.0}
-        as_mlm = objectives.load("mlm", hiding)
+        as_mlm = objectives.load("mlm", {"choose": settings.hidden, "mask": 1.0, "replace": 0.0})
     scores = quality(
         seen.subject.model.to(device()),
         objective,

@@ -149,15 +149,17 @@ def hiding(share):
     ("name", "asked"),
     [
         *(("diffusion", True), ("tlm", True)),
-        # They predict at the place before, classes, or what MLM's own quality tells.
+        *(("mlm", True), ("mlm_causal", True)),
+        # They predict at the place before, or classes, or read nothing hidden.
         *(("lm_bidirectional", False), ("replaced_token", False), ("first_letter", False)),
-        *(("mlm", False), ("mlm_causal", False)),
+        ("lm", False),
     ],
 )
 def test_which_models_are_asked_as_those_of_mlm(name, asked):
     study = load(DEFAULT | {"objectives": DEFAULT["objectives"] | {name: {}}})
     of = SimpleNamespace(objective=name, seed="1")
-    scoring = Scoring(**Slices(study).scoring(of))
+    slices = Slices(study)
+    scoring, share = Scoring(**slices.scoring(of)), slices.hidden(of)
     objective = objectives.load(name, {})
     objective.learn_types([f"t{i}" for i in range(VOCAB)])
     text = tokens_of([[7, 8, 9, 10, 11]] * 20)
@@ -166,7 +168,7 @@ def test_which_models_are_asked_as_those_of_mlm(name, asked):
     model = initial_model(shape_of(), objective, 1, {"source": VOCAB, "target": VOCAB})
     assert model.config.vocab_size == sizes[0]
     blocks = np.arange(20) % 2
-    as_mlm = scoring.as_mlm and hiding(scoring.as_mlm)
+    as_mlm = share and hiding(share)
     text = Text(text, target)
     found = quality.quality(model.eval(), objective, scoring, text, blocks, [], as_mlm)
     assert ("mlm_perplexity" in found, "mlm_accuracy" in found) == (asked, asked)
