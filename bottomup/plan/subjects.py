@@ -224,17 +224,19 @@ class Subjects:
     def pairs_of_runs(self) -> Iterator[str]:
         """The pairs of runs, `run.run`, that a claim or a figure compares.
 
-        These are: a checkpoint with the runs of the first seed, and with its twin; all pairs of
-        trained objectives; initial models with the same objective or the same seed; variants in
-        mask or target with objectives that predict tokens of the same side, with the same seed; the
-        two halves; and a run at a step with itself at the end, and with what its objective is made
-        of.
+        These are: a checkpoint with the runs of the first seed, with its twin, and with each other
+        checkpoint; all pairs of trained objectives; initial models with the same objective or the
+        same seed; variants in mask or target with objectives that predict tokens of the same side,
+        with the same seed; the two halves; and a run at a step with itself at the end, and with
+        what its objective is made of.
         """
         first = self.study.seeds[0]
         for name in self.study.checkpoints:
             others = [names.run(other, first) for other in self.compared]
             for run in [*others, names.run(name + TWIN, 0)]:
                 yield names.pair(run, names.run(name, 0))
+        for a, b in combinations(self.study.checkpoints, 2):
+            yield names.pair(names.run(a, 0), names.run(b, 0))
         runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
         for (a, seed_a), (b, seed_b) in combinations(runs, 2):
             n_trained = len({a, b} & set(self.trained))

@@ -1303,6 +1303,14 @@ def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
     assert slices.open_checkpoint(SimpleNamespace(objective="bert_untrained"))["twin_seed"] == 1
 
 
+def test_checkpoints_are_compared_with_each_other():
+    given = {name: {"package": f"{name}==1"} for name in ("first", "second", "third")}
+    subjects = Subjects(load(changed(checkpoints=given, occurrences__unit="word")))
+    among = [(a, b) for a in given for b in given if f"{a}-0.{b}-0" in subjects.first_pairs()]
+    assert among == [("first", "second"), ("first", "third"), ("second", "third")]
+    assert set(subjects.first_pairs()) <= set(subjects.pairs_of_runs())
+
+
 def pruned_checkpoint(**keys):
     return changed(checkpoints={"bert": {"package": "a==1"}}, occurrences__unit="word", **keys)
 
