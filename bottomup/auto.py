@@ -11,9 +11,11 @@ token: a language model predicts the second token from the first. The folder `ta
 translation model has the tokenizer of the language that it writes.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, ClassVar
 
+import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -23,6 +25,7 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
+    Cache,
     GenerationMixin,
     PreTrainedConfig,
     PreTrainedModel,
@@ -33,6 +36,7 @@ from transformers.modeling_outputs import (
     MaskedLMOutput,
     Seq2SeqLMOutput,
 )
+from transformers.utils.generic import can_return_tuple
 
 from bottomup.corpus.specials import EOS, MASK, PAD, UNK
 from bottomup.model.configuration import TransformerConfig
@@ -41,6 +45,13 @@ from bottomup.model.transformer import Decoder, Encoder, draw
 SHAPE = asdict(TransformerConfig())
 # Options of generation, which a run's config.json lacks: those of our own beam search.
 GENERATING = {"eos_token_id": EOS, "pad_token_id": PAD, "suppress_tokens": [PAD, UNK, MASK]}
+
+# Inputs of other models that say nothing new, by what they hold then.
+NOTHING_NEW: dict[str, Callable[[Tensor], Tensor]] = {
+    "position_ids": lambda ids: ids == torch.arange(ids.shape[-1], device=ids.device),
+    "token_type_ids": lambda ids: ids == 0,
+    "decoder_attention_mask": lambda mask: (mask != 0).cummin(-1).values == (mask != 0),
+}
 
 
 @strict
@@ -70,6 +81,14 @@ class Config(PreTrainedConfig):
         return TransformerConfig(**{name: getattr(self, name) for name in SHAPE})
 
 
+def refuse(others: dict[str, Any]) -> None:
+    """Raise ValueError for an input beside the text that would change what is read."""
+    for name, value in others.items():
+        known = NOTHING_NEW.get(name, lambda _: torch.tensor(False))
+        if isinstance(value, Tensor | Cache) and not known(value).all():
+            raise ValueError(f"{name}: runs read input_ids and attention_mask alone; leave it out")
+
+
 class Reader(Encoder):
     """The encoder, called as transformers does."""
 
@@ -85,8 +104,9 @@ class Reader(Encoder):
         attention_mask: Tensor | None = None,
         output_hidden_states: bool | None = None,
         output_attentions: bool | None = None,
-        **_: Any,
+        **others: Any,
     ) -> BaseModelOutput:
+        refuse(others)
         tokens = input_ids != PAD
         if attention_mask is not None:
             tokens = tokens & (attention_mask != 0)
@@ -137,6 +157,7 @@ class Base(PreTrainedModel):
     def get_input_embeddings(self) -> nn.Module:
         return self.encoder.embedding.tokens
 
+    @can_return_tuple
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **options: Any
     ) -> Any:
@@ -157,6 +178,7 @@ class Predicting(Base):
     def get_output_embeddings(self) -> nn.Module:
         return self.head
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor,
@@ -231,6 +253,7 @@ class ForSeq2SeqLM(Base, GenerationMixin):
     def get_output_embeddings(self) -> nn.Module:
         return self.head
 
+    @can_return_tuple
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -241,6 +264,7 @@ class ForSeq2SeqLM(Base, GenerationMixin):
         **options: Any,
     ) -> Seq2SeqLMOutput:
         """decoder_input_ids: the target so far after one start token, which is not read."""
+        refuse(options)
         if encoder_outputs is None:
             encoder_outputs = self.encoder(input_ids, attention_mask, **options)
         if attention_mask is None and input_ids is not None:

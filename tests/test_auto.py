@@ -12,6 +12,7 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
+    DynamicCache,
     GenerationConfig,
 )
 
@@ -160,6 +161,37 @@ def test_padding_on_the_left_is_refused(run, mask):
     opened = AutoModelForCausalLM.from_pretrained(run("lm")[1])
     with pytest.raises(ValueError, match="allowed: padding on the right"):
         opened(IDS.flip(1), attention_mask=mask)
+
+
+WEIGHTS = torch.zeros(2, 5, 8)
+OTHERS = {
+    "position_ids": (torch.arange(5).expand(2, 5), torch.arange(5).expand(2, 5) + 1),
+    "token_type_ids": (torch.zeros_like(IDS), MASK),
+    "decoder_attention_mask": (MASK, MASK.flip(1)),
+    "inputs_embeds": (None, WEIGHTS),
+    "past_key_values": (None, DynamicCache()),
+}
+
+
+@pytest.mark.parametrize("objective", ["lm", "mt"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_input_that_would_change_what_is_read_is_refused(run, objective, name):
+    opened = KINDS[objective].from_pretrained(run(objective)[1])
+    given = {"input_ids": IDS, "attention_mask": MASK, "labels": TARGET}
+    same, other = OTHERS[name]
+    with torch.no_grad():
+        assert torch.equal(opened(**given, **{name: same}).logits, opened(**given).logits)
+    with pytest.raises(ValueError, match=f"{name}: runs read input_ids and attention_mask alone"):
+        opened(**given, **{name: other})
+
+
+@pytest.mark.parametrize("objective", KINDS)
+def test_a_tuple_is_returned_where_one_is_asked_for(run, objective):
+    opened = KINDS[objective].from_pretrained(run(objective)[1])
+    named = opened(IDS, labels=IDS)
+    plain = opened(IDS, labels=IDS, return_dict=False)
+    assert isinstance(plain, tuple)
+    assert torch.equal(plain[0], named.loss) and torch.equal(plain[1], named.logits)
 
 
 def test_going_on_with_texts_of_several_lengths_is_refused(run):
