@@ -166,6 +166,8 @@ def parts_ending(ending):
 
 
 def files_of_table(table, paths):
-    """Where a reader finds a table that a figure is drawn from, in the study's folder."""
-    files = [f"measures/{table}.csv"] if table in MEASURES else paths
-    return [path.removeprefix("<results>/") for path in files]
+    """Where a reader finds a table that a figure is drawn from, in the study's folder; nowhere if it
+    is another study's."""
+    files = [f"<results>/measures/{table}.csv"] if table in MEASURES else paths
+    here = "<results>/"
+    return [path.removeprefix(here) for path in files if path.startswith(here)]

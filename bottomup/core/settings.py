@@ -418,7 +418,8 @@ class Site(Section):
     )
     beside: dict[str, File] = key(
         "by what to call it, the table of claims of another study, as results/en_fr/measures/"
-        "claims.csv, whose verdicts studies.html shows beside this one's; null removes one"
+        "claims.csv, whose verdicts studies.html shows beside this one's, and whose curves figures "
+        "over relative depth; null removes one"
     )
 
 

@@ -77,18 +77,29 @@ def _published_further(curves: pd.DataFrame) -> pd.DataFrame:
 
 def _figure(drawn: pd.DataFrame) -> Figure:
     panels = list(drawn["panel"].unique())
-    rows = dict(list(drawn.groupby("quantity", sort=False)))
+    by = dict(list(drawn.groupby("quantity", sort=False)))
+    looks = pairs.looks(by[QUANTITY]["series"])
+    rows = [
+        (quantity, some)
+        for quantity, shown in by.items()
+        for some in pairs.in_panels(name for name in looks if name in set(shown["series"]))
+    ]
     figure = Figure(figsize=(3.6 * len(panels) + 0.4, 1.2 + 2.6 * len(rows)), layout="constrained")
-    grid = figure.subplots(len(rows), len(panels), sharey="row", squeeze=False)
-    for axes_of_row, (quantity, shown) in zip(grid, rows.items(), strict=True):
+    grid = figure.subplots(len(rows), len(panels), squeeze=False)
+    first = {quantity: grid[place, 0] for place, (quantity, _) in reversed([*enumerate(rows)])}
+    for axes_of_row, (quantity, some) in zip(grid, rows, strict=True):
+        shown = by[quantity][by[quantity]["series"].isin(some)]
         for axes, panel in zip(axes_of_row, panels, strict=True):
+            if axes is not first[quantity]:
+                axes.sharey(first[quantity])
             style.curves(axes, shown[shown["panel"] == panel], pairs.look)
             style.layer_axis(axes)
+            if quantity == FURTHER:
+                axes.axhline(0, color="black", linewidth=0.7)
         axes_of_row[0].set_ylabel(style.DISTANCE if quantity == QUANTITY else FURTHER)
+    for axes in grid[:, 1:].flat:
+        axes.tick_params(labelleft=False)
     for axes, panel in zip(grid[0], panels, strict=True):
         axes.set_title(TITLES[panel])
-    for axes in grid[1:].flat:
-        axes.axhline(0, color="black", linewidth=0.7)
-    looks = pairs.looks(rows[QUANTITY]["series"])
-    style.legend(figure, style.key(rows[QUANTITY], looks), columns=4)
+    style.legend(figure, style.key(by[QUANTITY], looks), columns=4)
     return figure

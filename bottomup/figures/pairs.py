@@ -4,6 +4,8 @@ Different objectives are compared within a seed, and so are the two halves of th
 runs of one objective are compared across seeds.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
 
@@ -17,6 +19,7 @@ from bottomup.measures.jackknife import Range
 
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
+MOST = 8  # that one can follow in a panel
 
 
 def named(measured: pd.DataFrame) -> pd.DataFrame:
@@ -57,6 +60,13 @@ def look(series: str) -> style.Look:
 def looks(series: pd.Series) -> dict[str, style.Look]:
     """The look of each pair: the paper's pairs, others, two seeds, two halves."""
     return {pair: look(pair) for pair in _ordered(set(series))}
+
+
+def in_panels(series: Iterable[str]) -> list[list[str]]:
+    """Pairs in as few groups as one can follow, as equal in number as can be."""
+    names = list(series)
+    size = math.ceil(len(names) / math.ceil(len(names) / MOST))
+    return style.in_rows(names, size)
 
 
 def _ordered(series: set[str]) -> list[str]:

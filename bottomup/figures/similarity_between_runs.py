@@ -4,8 +4,6 @@ runs of one objective, and models from elsewhere with these and with their untra
 Not in the papers.
 """
 
-import math
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -25,8 +23,6 @@ TITLES = {
     DISTANCE: {"procrustes_distance": "Procrustes distance", "svcca_distance": "SVCCA distance"},
 }
 QUANTITIES = {measure: quantity for quantity, titles in TITLES.items() for measure in titles}
-
-MOST_PAIRS = 8  # in a panel
 
 
 @style.paper()
@@ -70,10 +66,8 @@ def _check(measures: list[str]) -> None:
 
 def _figure(drawn: pd.DataFrame, kept: pd.DataFrame, calibrated: bool) -> Figure:
     looks = pairs.looks(drawn["series"])
-    every = list(dict.fromkeys(drawn["series"]))
-    # Few enough pairs in a panel to follow each: as equal a number as there can be.
-    size = math.ceil(len(every) / math.ceil(len(every) / MOST_PAIRS))
-    rows = [(quantity, some) for quantity in TITLES for some in style.in_rows(every, size)]
+    groups = pairs.in_panels(drawn["series"].unique())
+    rows = [(quantity, some) for quantity in TITLES for some in groups]
     figure = Figure(figsize=(9.6, 3.2 * len(rows)), layout="constrained")
     grid = figure.subplots(len(rows), max(map(len, TITLES.values())))
     similar = [axes for row, (quantity, _) in zip(grid, rows, strict=True) for axes in row]

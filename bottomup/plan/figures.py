@@ -90,6 +90,7 @@ class Figures:
             self._masks(),
             self._of_tables(),
             self._stitching(),
+            self._by_depth(),
         ]
         named = Counter(name for part in parts for name in part)
         if twice := [name for name, n in named.items() if n > 1]:
@@ -444,3 +445,32 @@ class Figures:
         )
         pairs = replace(figures["minimal_pairs"], published=("blimp",))
         return figures | {"similarity_calibrated": calibrated, "minimal_pairs": pairs}
+
+    def _by_depth(self) -> dict[str, Figure]:
+        """Curves of this study and of those beside it, as far as each has drawn them."""
+        folders = {name: path.parent.parent for name, path in self.study.site.beside.items()}
+
+        def of_studies(figure: str, panel: str, category: str, tables: Tables) -> Figure:
+            own = {self.study.study: f"<results>/figures/{figure}.csv"}
+            others = {name: path / f"figures/{figure}.csv" for name, path in folders.items()}
+            drawn = own | {name: str(path) for name, path in others.items() if path.is_file()}
+            return Figure(
+                {f"{figure} of {name}": [path] for name, path in drawn.items()},
+                category,
+                "by_depth",
+                options={"studies": list(drawn), "panel": panel},
+                needs=len(drawn) > 1 and all(tables.values()),
+            )
+
+        variant = self.study.measures.pwcca.variants[0]
+        return {
+            "information_by_depth": of_studies(
+                HEADLINE,
+                "input: change",
+                INFORMATION,
+                self._information_of(self.subjects.looked_at),
+            ),
+            "distance_by_depth": of_studies(
+                "distance_between_tasks", variant, DISTANCE, self._pairs("pwcca_between_runs")
+            ),
+        }

@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -197,3 +199,20 @@ def test_a_checkpoint_is_beside_runs_of_any_seed():
     some = pd.DataFrame(rows, columns=columns)
     assert pairs.of_other_seeds(some).tolist() == [False] * 3 + [True] * 2
     assert len(pairs.comparable(some, "pwcca_between_runs")) == 4
+
+
+def test_many_pairs_stand_in_rows_of_one_scale():
+    names = [f"model{n}" for n in range(5)]
+    rows = [
+        {
+            **{"objective_a": a, "seed_a": 0, "objective_b": b, "seed_b": 0, "layer": layer},
+            **{"variant": "definition", "weights": "x", "distance": 0.1 * place + layer / 20},
+            **{"ci_low": 0.0, "ci_high": 1.0, "without": [0.1 * place] * 20},
+        }
+        for place, (a, b) in enumerate(combinations(names, 2))
+        for layer in (0, 1)
+    ]
+    figure, points = distance_between_tasks.draw({"pwcca_between_runs": pd.DataFrame(rows)})
+    assert points["series"].nunique() == 10 and len(figure.axes) == 2
+    assert [len(axes.lines) for axes in figure.axes] == [5, 5]
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()

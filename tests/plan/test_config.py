@@ -1451,6 +1451,45 @@ def test_runs_that_are_trained_alike_are_found_once():
     assert same == dict.fromkeys(objectives) | {"c": "b", "parts": "b"}
 
 
+def test_curves_of_other_studies_are_those_that_these_have_drawn(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("deep", "wide"):
+        for file in ("measures/claims.csv", "figures/distance_between_tasks.csv"):
+            (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / file).touch()
+    (tmp_path / "deep/figures/mutual_information_input.csv").touch()
+    beside = {name: f"{name}/measures/claims.csv" for name in ("deep", "wide")}
+
+    def by_depth(**keys):
+        study = load(changed(**keys))
+        subjects = Subjects(study)
+        measured = {name: module.TABLE.parts(subjects) for name, module in tables().items()}
+        figures, _ = Figures(study, subjects, measured | {"gates": []}).drawn()
+        by_depth = {name: of for name, of in figures.items() if of.module == "by_depth"}
+        return {name: (of.tables, of.options) for name, of in by_depth.items()}
+
+    information, distance = "mutual_information_input", "distance_between_tasks"
+    own = "<results>/figures/{}.csv"
+    assert by_depth(study="ours", site__beside=beside) == {
+        "information_by_depth": (
+            {
+                f"{information} of ours": [own.format(information)],
+                f"{information} of deep": [f"deep/figures/{information}.csv"],
+            },
+            {"studies": ["ours", "deep"], "panel": "input: change"},
+        ),
+        "distance_by_depth": (
+            {
+                f"{distance} of ours": [own.format(distance)],
+                f"{distance} of deep": [f"deep/figures/{distance}.csv"],
+                f"{distance} of wide": [f"wide/figures/{distance}.csv"],
+            },
+            {"studies": ["ours", "deep", "wide"], "panel": "definition"},
+        ),
+    }
+    assert by_depth(study="ours") == {}
+
+
 def test_what_learns_to_go_on_and_to_fill_in_has_a_figure_of_each():
     parts = [{"objective": "lm", "share": 0.5}, {"objective": "mlm_causal", "share": 0.5}]
     objectives = {"lm": {}, "mlm": {}, "both": {"objective": "schedule", "parts": parts}}
