@@ -31,6 +31,12 @@ DISTRIBUTIONS = {
     "debian": "python-debian",
     "vl_convert": "vl-convert-python",
 }
+# Packages that compute for others, whose versions do not tell theirs.
+COMPUTE_FOR = {
+    "sklearn": {"scipy"},
+    "spacy": {"thinc"},
+    "transformers": {"regex", "sentencepiece"},  # of tokenizers in Python
+}
 # Modules that no result depends on, whatever their code.
 SHOWN = {
     "bottomup.plan.program": "reads the command line and words errors; it hands on the settings",
@@ -60,13 +66,15 @@ def digest(script: str, *modules: str) -> dict[str, str]:
 
     The files are the script, `modules`, and all modules that these import, directly or not, unless
     an installed package has them: the project's own, those beside them, editable ones. The packages
-    are those that any of these files imports or that `modules` names. Digests ignore comments,
-    docstrings, formatting and text that is only shown (syntax.py; modules in `SHOWN`).
+    are those that any of these files imports or that `modules` names, and those in
+    `COMPUTE_FOR`. Digests ignore comments, docstrings, formatting and text that is only shown
+    (syntax.py; modules in `SHOWN`).
     """
     all_modules = _modules(script, modules)
     files = [ROOT / script, *filter(None, map(_file, all_modules))]
     names = set(modules).union(*map(_names, files))
     packages = {name.partition(".")[0] for name in names if not _folder(name.partition(".")[0])}
+    packages = packages.union(*(COMPUTE_FOR.get(name, ()) for name in packages))
     # If one file uses the text of errors, or docstrings, this text counts in all files.
     messages, docstrings = (any(facts(file)[what] for file in files) for what in TEXTS)
     digests = {key_of(file): _digest(file, messages, docstrings) for file in files}

@@ -503,6 +503,19 @@ def test_installed_versions_matter_where_they_are_imported(project, tmp_path):
     assert digest.digest("run.py") == before | {"scikit-learn": "4"}
 
 
+def test_what_computes_for_an_imported_package_matters(project, tmp_path):
+    """Their versions are their own: transformers says nothing of sentencepiece."""
+    project(bottomup__a="import transformers\nfrom sklearn import cluster")
+    install(tmp_path, sentencepiece="1", scipy="1", thinc="1")
+    before = digest.digest("run.py")
+    for name in ("sentencepiece", "scipy"):
+        install(tmp_path, **{name: "2"})
+        assert digest.digest("run.py") == before | {name: "2"}
+        install(tmp_path, **{name: "1"})
+    install(tmp_path, thinc="2")
+    assert digest.digest("run.py") == before
+
+
 def test_the_version_of_a_package_that_is_chosen_by_name_matters(project, tmp_path):
     install(tmp_path, scikit_learn="3")
     before = digest.digest("run.py", "sklearn"), digest.digest("run.py")
