@@ -143,13 +143,7 @@ if JUDGED:
                 if STUDY.training_halves and MEASURES["pwcca_between_runs"]
                 else []
             ),
-            templates=[
-                f"bottomup/pages/{file}"
-                for file in (
-                    *("claims.html", "claims.css", "claims.js", "counts.html"),
-                    *("head.html", "pages.css", "svg.html"),
-                )
-            ],
+            templates=template_files("claims.html"),
         output:
             page=report(
                 "<results>/claims.html",
@@ -183,13 +177,7 @@ if CLAIMS and STUDY.site.beside:
     rule show_studies:
         input:
             claims=[CLAIMS, *map(str, STUDY.site.beside.values())],
-            templates=[
-                f"bottomup/pages/{file}"
-                for file in (
-                    *("studies.html", "counts.html", "head.html"),
-                    *("pages.css", "svg.html"),
-                )
-            ],
+            templates=template_files("studies.html"),
         output:
             page="<results>/studies.html",
         log:

@@ -7,6 +7,7 @@ from functools import partial
 from bottomup.core import names
 from bottomup.core.names import PAIR, READING, RUN
 from bottomup.corpus.reference import notice, settings_of
+from bottomup.pages import template_files
 from bottomup.plan import progress
 from bottomup.plan.study import tables
 from bottomup.plan.slices import Slices, code_alone, is_ours

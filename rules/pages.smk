@@ -32,17 +32,7 @@ rule show_index:
         captions=[f"docs/captions/{figure.caption}.rst" for figure in FIGURES.values()],
         splits="<results>/corpus/splits.csv",
         claims=CLAIMS,
-        templates=[
-            f"bottomup/pages/{file}"
-            for file in (
-                "index.html",
-                "index.js",
-                "counts.html",
-                "head.html",
-                "pages.css",
-                "svg.html",
-            )
-        ],
+        templates=template_files("index.html"),
     output:
         page="<results>/index.html",
         images=expand("<results>/site/{name}.webp", name=FIGURES),
@@ -86,13 +76,7 @@ rule show_explorer:
         text="<results>/corpus/test.parquet",
         tokenizer=f"<results>/corpus/tokenizer.{'words' if ROWS == 'words' else 'source'}.json",
         claims=CLAIMS,
-        templates=[
-            f"bottomup/pages/{file}"
-            for file in (
-                *("explorer.html", "explorer.js", "head.html"),
-                *("pages.css", "svg.html"),
-            )
-        ],
+        templates=template_files("explorer.html", "svg.html"),
     output:
         page="<results>/explorer.html",
         library="<results>/site/vega.js",

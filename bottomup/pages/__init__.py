@@ -6,6 +6,7 @@ A page is a module with a template of the same name beside it.
 from pathlib import Path
 
 import jinja2
+from jinja2.meta import find_referenced_templates
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -14,6 +15,16 @@ TEMPLATES = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+def template_files(*templates: str) -> list[str]:
+    """The paths, from the repository's root, of templates and of all that these take in."""
+    files: dict[str, None] = {}
+    for name in templates:
+        text = (Path(__file__).parent / name).read_text("utf-8")
+        taken_in = sorted({*map(str, find_referenced_templates(TEMPLATES.parse(text)))})
+        files |= dict.fromkeys([f"bottomup/pages/{name}", *template_files(*taken_in)])
+    return [*files]
 
 
 def render(template: str, **values: object) -> str:

@@ -9,9 +9,10 @@ from tokenizers import Tokenizer
 
 from bottomup.core.errors import UserError
 from bottomup.figures import style
-from bottomup.pages import explorer
+from bottomup.pages import TEMPLATES, explorer, template_files
 from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import write_explored
+from tests.tiny import ROOT
 
 TABLES = made_up_study.curves()
 
@@ -248,6 +249,23 @@ def test_a_study_without_heads_pictures_and_claims(corpus_files):
     assert "has nothing to explore" in nothing and "has nothing to explore" not in page
     assert 'id="curves"' not in nothing and 'id="heads"' not in nothing
     assert 'id="heads"' not in page and 'id="pictures"' not in page and 'id="curves"' in page
+
+
+def test_its_rule_has_all_templates_that_it_reads(monkeypatch):
+    """Those that they take in, and that of signs, which a module asks for."""
+    read, get_source = set(), TEMPLATES.loader.get_source
+
+    def recorded(environment, name):
+        read.add(f"bottomup/pages/{name}")
+        return get_source(environment, name)
+
+    monkeypatch.setattr(TEMPLATES, "cache", None)
+    monkeypatch.setattr(TEMPLATES.loader, "get_source", recorded)
+    explorer.page("made_up", TABLES, None, [], [], None, made_up_claims.claims())
+    [given] = re.findall(
+        r'template_files\("(explorer.*)"\)', (ROOT / "rules/pages.smk").read_text()
+    )
+    assert {*template_files(*given.split('", "'))} == read
 
 
 def test_infinity_is_no_page_without_a_word():
