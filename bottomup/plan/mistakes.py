@@ -156,65 +156,80 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
 
 
 def _objective_choices(config: dict) -> Iterator[str]:
-    known = modules("objectives")
     chosen = {
         name: options
         for name, options in section(config, "objectives").items()
         if isinstance(options, dict)
     }
     if not chosen and isinstance(config.get("objectives"), dict):
-        yield f"objectives: found none; allowed: at least one of {', '.join(known)}"
+        known = ", ".join(modules("objectives"))
+        yield f"objectives: found none; allowed: at least one of {known}"
     for name, options in chosen.items():
-        path, module = f"objectives.{name}", module_of(name, options)
-        if not isinstance(given := options.get("objective"), str | None):
-            yield f"{path}.objective: found {json.dumps(given)}; allowed: text or null"
-            continue
-        if module not in known and module == name:
-            yield f"{path}: unknown key; {nearest(name, known)}; or any, with the key objective"
-            continue
-        if module not in known:
-            yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
-            continue
-        if name in known and module != name:
-            yield (
-                f'{path}.objective: found "{module}"; allowed: {name} or null, since figures and '
-                f"claims take what is called {name} for it; give this objective another name"
-            )
-        if objective_model(module).predicts is None:
-            for idle in sorted(options.keys() & TRAINS):
-                yield f"{path}.{idle}: unknown key; {module} is not trained; take it away"
-            options = {key: value for key, value in options.items() if key not in TRAINS}
-        sections = {"training", "model"}  # reported below
-        checked = {key: value for key, value in options.items() if key not in sections}
-        yield from problems(all_keys(module), checked, path)
-        if number(options, "n_seeds") > (seeds := len(list_of(config, "seeds"))) > 0:
-            yield (
-                f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, the number of "
-                "seeds of this study"
-            )
-        languages = list_of(section(config, "corpus"), "languages")
-        if objective_model(module).predicts in WITH_TARGET and len(languages) == 1:
-            yield (
-                f"{path}: needs translations, but corpus.languages is {languages[0]} alone; "
-                "allowed: null, or a target language there"
-            )
-        yield from _trunk_choice(f"{path}.trunk", name, objective_model(module), trunk_of(options))
-        yield from _made_of(path, name, options, config)
-        yield from _own_shape(f"{path}.model", options, config, name in known)
-        yield from _heads_from(f"{path}.heads_from", name, options, config)
-        own = options.get("training", {})
-        if isinstance(own, dict):
-            everything = section(config, "training") | own
-            yield from problems(Training, everything, f"{path}.training", only=own)
-            shape = section(config, "model") | section(options, "model")
-            if own.keys() & {"batch_tokens", "accumulate"} or "model" in options:
-                yield from _too_large(f"{path}.training", everything, shape)
-        else:
-            yield from problems(Training, own, f"{path}.training")
+        yield from [*_module_choice(name, options)] or _objective(name, options, config)
+
+
+def _module_choice(name: str, options: dict) -> Iterator[str]:
+    """A line if an objective names no module."""
+    known, path, module = modules("objectives"), f"objectives.{name}", module_of(name, options)
+    if not isinstance(given := options.get("objective"), str | None):
+        yield f"{path}.objective: found {json.dumps(given)}; allowed: text or null"
+    elif module not in known and module == name:
+        yield f"{path}: unknown key; {nearest(name, known)}; or any, with the key objective"
+    elif module not in known:
+        yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
+
+
+def _objective(name: str, options: dict, config: dict) -> Iterator[str]:
+    """Check an objective that names a module."""
+    path, module = f"objectives.{name}", module_of(name, options)
+    model, called_like = objective_model(module), name in modules("objectives")
+    if called_like and module != name:
+        yield (
+            f'{path}.objective: found "{module}"; allowed: {name} or null, since figures and '
+            f"claims take what is called {name} for it; give this objective another name"
+        )
+    if model.predicts is None:
+        for idle in sorted(options.keys() & TRAINS):
+            yield f"{path}.{idle}: unknown key; {module} is not trained; take it away"
+        options = {key: value for key, value in options.items() if key not in TRAINS}
+    sections = {"training", "model"}  # reported below
+    checked = {key: value for key, value in options.items() if key not in sections}
+    yield from problems(all_keys(module), checked, path)
+    if number(options, "n_seeds") > (seeds := len(list_of(config, "seeds"))) > 0:
+        yield (
+            f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, the number of "
+            "seeds of this study"
+        )
+    languages = list_of(section(config, "corpus"), "languages")
+    if model.predicts in WITH_TARGET and len(languages) == 1:
+        yield (
+            f"{path}: needs translations, but corpus.languages is {languages[0]} alone; "
+            "allowed: null, or a target language there"
+        )
+    yield from _trunk_choice(f"{path}.trunk", called_like, model, trunk_of(options))
+    yield from _made_of(path, name, options, config)
+    yield from _own_shape(f"{path}.model", options, config, called_like)
+    yield from _heads_from(f"{path}.heads_from", name, options, config)
+    yield from _own_training(f"{path}.training", options, config)
+
+
+def _own_training(path: str, options: dict, config: dict) -> Iterator[str]:
+    """Check how one objective's models are trained."""
+    own = options.get("training", {})
+    if not isinstance(own, dict):
+        yield from problems(Training, own, path)
+        return
+    everything = section(config, "training") | own
+    yield from problems(Training, everything, path, only=own)
+    if own.keys() & {"batch_tokens", "accumulate"} or "model" in options:
+        yield from _too_large(
+            path, everything, section(config, "model") | section(options, "model")
+        )
 
 
 def _own_shape(path: str, options: dict, config: dict, called_like: bool) -> Iterator[str]:
-    """Check the shape of one objective's models."""
+    """Check the shape of one objective's models. called_like: whether the objective has the name of
+    a module."""
     own, trunk = options.get("model", {}), trunk_of(options)
     if not isinstance(own, dict):
         yield from problems(Model, own, path)
@@ -238,12 +253,31 @@ def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[s
     """Check whose heads the runs of an objective start with."""
     own = section(options, "heads_from")
     if not own or problems(settings.HeadsFrom, own):
-        return  # `_objective_choices` reports it
+        return  # `_objective` reports it
     if name in modules("objectives"):
         yield (
             f"{path}: found one; allowed: null, since figures and claims take what is called like "
             "a module for it; give this objective another name"
         )
+    yield from _donor_choice(path, name, options, config)
+    only = list_of(config, "only")
+    if "head_functions" in list_of(config, "leave_out") or (only and "head_functions" not in only):
+        yield f"{path}: found without the table head_functions; allowed: with it (only, leave_out)"
+    if _is_trained_again(name, config):
+        yield (
+            f"{path}: found with a sweep of {name} in pruning.penalties, and pruning.controls."
+            "scratch, which trains from initial weights; allowed: one of these"
+        )
+    if name in list_of(config, "training_halves"):
+        yield (
+            f"{path}: found with {name} in training_halves, and heads know of both halves; "
+            "allowed: one of these"
+        )
+
+
+def _donor_choice(path: str, name: str, options: dict, config: dict) -> Iterator[str]:
+    """Check the objective whose heads others start with, and its seeds."""
+    own = options["heads_from"]
     of = section(section(config, "objectives"), donor := own["objective"])
 
     def shape(of: dict) -> dict:
@@ -263,25 +297,18 @@ def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[s
             f'{path}.objective: found "{donor}", of another shape; allowed: one whose layers, '
             "heads and d_model are the same"
         )
-    only = list_of(config, "only")
-    if "head_functions" in list_of(config, "leave_out") or (only and "head_functions" not in only):
-        yield f"{path}: found without the table head_functions; allowed: with it (only, leave_out)"
-    pruning = section(config, "pruning")
-    if section(pruning, "penalties").get(name) and section(pruning, "controls").get("scratch"):
-        yield (
-            f"{path}: found with a sweep of {name} in pruning.penalties, and pruning.controls."
-            "scratch, which trains from initial weights; allowed: one of these"
-        )
-    if name in list_of(config, "training_halves"):
-        yield (
-            f"{path}: found with {name} in training_halves, and heads know of both halves; "
-            "allowed: one of these"
-        )
     seeds = _seeds(config, of)
     asked = _seeds(config, options) if own.get("seed") is None else [own["seed"]]
     if not set(asked) <= set(seeds):
         seed, known = json.dumps(own.get("seed")), ", ".join(map(str, seeds))
         yield f"{path}.seed: found {seed}; allowed: a seed of {donor} ({known})"
+
+
+def _is_trained_again(name: str, config: dict) -> bool:
+    """Whether models of an objective with fewer heads are also trained from scratch."""
+    pruning = section(config, "pruning")
+    penalties, controls = (section(pruning, key) for key in ("penalties", "controls"))
+    return bool(penalties.get(name) and controls.get("scratch"))
 
 
 def _seeds(config: dict, options: dict) -> list[int]:
@@ -330,12 +357,15 @@ def _too_large(path: str, training: dict, shape: dict) -> Iterator[str]:
         )
 
 
-def _trunk_choice(path: str, name: str, objective: "type[Objective]", trunk: str) -> Iterator[str]:
+def _trunk_choice(
+    path: str, called_like: bool, objective: "type[Objective]", trunk: str
+) -> Iterator[str]:
+    """Check the trunk of one objective's models."""
     if trunk not in TRUNKS:
         return
     attending = [kind for kind, attends in TRUNKS.items() if attends]
     allowed, reason = [*TRUNKS], ""
-    if name in modules("objectives"):
+    if called_like:
         allowed = attending
         reason = (
             "since figures and claims compare what is called like a module with Transformers; give "
@@ -371,8 +401,7 @@ def _made_of(path: str, name: str, options: dict, config: dict) -> Iterator[str]
     if config.get("equal") == "tokens":
         tokens, batch = _budget(config, options)
         yield from _too_short(path, every[0], tokens, f"{tokens:,}", batch)
-    pruning = section(config, "pruning")
-    if section(pruning, "penalties").get(name) and section(pruning, "controls").get("scratch"):
+    if _is_trained_again(name, config):
         yield (
             f"{path}: found with a sweep of {name} in pruning.penalties, and pruning.controls."
             "scratch, which trains by one part alone; allowed: one of these"
@@ -431,15 +460,22 @@ def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterato
 
 def _contradictions(config: dict) -> Iterator[str]:
     """Keys that are right by themselves and wrong together."""
-    at = partial(number, config)
     shape = section(config, "model")
-    yield from _shape_choices("model", shape, at("occurrences.n"))
+    yield from _shape_choices("model", shape, number(config, "occurrences.n"))
     yield from _too_large("training", section(config, "training"), shape)
-
     own = config.get("study")
     if isinstance(own, str) and own in section(section(config, "site"), "beside"):
         yield f"site.beside.{own}: unknown key; allowed: another name, since this study has it"
+    yield from _runs(config)
+    yield from _step_choices(config)
+    yield from _pictures(config)
+    yield from _asked_in_vain(config)
+    yield from _units(config)
+    yield from _limits(config)
 
+
+def _runs(config: dict) -> Iterator[str]:
+    """Check the halves and the looks."""
     trained = _trained(config)
     for name in list_of(config, "training_halves"):
         if isinstance(name, str) and name not in trained:
@@ -447,27 +483,30 @@ def _contradictions(config: dict) -> Iterator[str]:
                 f'training_halves: found "{name}"; '
                 f"allowed: objectives of this study that train ({', '.join(trained)})"
             )
-
     looks, n_seeds = numbers(config, "looks"), len(list_of(config, "seeds"))
     if looks and looks[-1] > n_seeds:
         yield f"looks: found {looks[-1]:g}; allowed: at most {n_seeds}, the number of seeds"
 
-    yield from _step_choices(config)
-    yield from _pictures(config)
-    yield from _asked_in_vain(config)
 
-    checkpoints = section(config, "checkpoints")
-    unit = section(config, "occurrences").get("unit")
-    if unit == "subword" and section(config, "views").get("pooling") == "mean":
+def _units(config: dict) -> Iterator[str]:
+    """Check what an occurrence is."""
+    if section(config, "occurrences").get("unit") != "subword":
+        return
+    if section(config, "views").get("pooling") == "mean":
         yield (
             'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since '
             "each occurrence is one sub-word; or set occurrences.unit to word"
         )
-    if checkpoints and unit == "subword":
+    if section(config, "checkpoints"):
         yield (
             'occurrences.unit: found "subword" with checkpoints; allowed: word, since they have '
             "sub-words of their own"
         )
+
+
+def _limits(config: dict) -> Iterator[str]:
+    """Check numbers that bound each other."""
+    at = partial(number, config)
     for path, sign, other, reason in LIMITS:
         value, limit = at(path), at(other)
         if EXCEEDS[sign](value, limit):
