@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 # _ADDRESS: a web address after its protocol, if it has one; " ends it where no @, ? or # needs what
 # follows. _USER: user:password before the @ of a host.
@@ -29,6 +30,18 @@ def in_one_line(before: str = "") -> Iterator[None]:
         yield
     except UserError as error:
         sys.exit(f"error: {before}{error}")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """A context in which `path` is written; UserError if the system does not let it be."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror}; free some space or change its "
+            "permissions, and run again"
+        ) from error
 
 
 def hidden(text: str) -> str:

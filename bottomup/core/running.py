@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from bottomup.core.errors import UserError
+from bottomup.core.errors import UserError, writing
 
 log = logging.getLogger(__name__)
 
@@ -129,14 +129,9 @@ def alone(lock: Path) -> Iterator[None]:
 
     Raises UserError if the lock cannot be written.
     """
-    try:
+    with writing(lock):
         lock.parent.mkdir(parents=True, exist_ok=True)
         file = _lock(lock)
-    except OSError as error:
-        raise UserError(
-            f"{lock} cannot be written: {error.strerror}; free some space or change its "
-            "permissions, and run again"
-        ) from error
     with file:
         try:
             yield

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from bottomup.core.errors import UserError
+from bottomup.core.errors import UserError, writing
 from bottomup.core.running import require_idle
 from bottomup.plan.metadata import recorded, records
 
@@ -53,14 +53,9 @@ def _mark(marks: Iterable[Path]) -> None:
     """Mark jobs like those that did not end: Snakemake then runs them again, and first what they
     read."""
     for mark in marks:
-        try:
+        with writing(mark):
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.write_text(json.dumps({"external_jobid": None}))
-        except OSError as error:
-            raise UserError(
-                f"{mark} cannot be written: {error.strerror}; free some space or change its "
-                "permissions, and run again"
-            ) from error
 
 
 def lost(study: Path, by_output: dict[Path, dict], started: set[Path]) -> set[Path]:

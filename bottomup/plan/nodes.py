@@ -13,24 +13,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from bottomup.core.differences import differences
-from bottomup.core.errors import UserError
+from bottomup.core.errors import writing
 
 PLANNED = Path(".snakemake/planned")  # a file for each job, by its first output
 
 
 def write_down(slices: Iterable[tuple[str, str]]) -> None:
     """Keep slices of jobs, as JSON, each with an output of its job; UserError if that fails."""
-    try:
+    with writing(PLANNED):
         PLANNED.mkdir(parents=True, exist_ok=True)
         for output, planned in slices:
             temporary = PLANNED / f"{os.getpid()}.new"
             temporary.write_text(planned)
             os.replace(temporary, _file(output))
-    except OSError as error:
-        raise UserError(
-            f"{PLANNED} cannot be written: {error.strerror}; free some space or change its "
-            "permissions, and run again"
-        ) from error
 
 
 def unlike_its_plan(output: str, now: str) -> str | None:
