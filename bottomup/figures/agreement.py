@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import NoRowsError, Tables, join, points, table
+from bottomup.figures.points import NoRowsError, Tables, in_order, join, points, table
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -51,7 +51,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         axes.set_xlabel("nouns of the other number between")
     panels[0].set_ylabel("accuracy")
     style.level(panels[-1], CHANCE, "chance")
-    panels[0].axhline(CHANCE, color="black", linewidth=0.7)
+    style.across(panels[0], CHANCE)
     looks = {name: look(name) for name in ordered(drawn["series"])}
     style.legend(figure, style.key(drawn, looks), columns=4)
     return figure, drawn
@@ -59,9 +59,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 def _points(rows: pd.DataFrame, score: str) -> pd.DataFrame:
     """The points of one panel, from few attractors to many."""
-    place = {group: number for number, group in enumerate(ATTRACTORS)}
-    rows = rows.sort_values("x", key=lambda groups: groups.map(place), kind="stable")
-    return points(over_runs(rows, ["series", "x"], UNIT), panel=score, quantity="accuracy")
+    rows = over_runs(in_order(rows, "x", ATTRACTORS), ["series", "x"], UNIT)
+    return points(rows, panel=score, quantity="accuracy")
 
 
 def _named(part: pd.DataFrame, group: str) -> str:

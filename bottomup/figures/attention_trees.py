@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, by_layer, join, points, table
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -33,9 +33,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
     Lines across a panel are what a chain of words reaches, and the tree of another sentence.
     """
-    measured = table(tables, "attention_trees", NEEDED)
-    names = {"objective": "series", "layer": "x"}
-    measured = measured.rename(columns=names).sort_values("x")
+    measured = by_layer(table(tables, "attention_trees", NEEDED))
     figure = Figure(figsize=(9.6, 3.4), layout="constrained")
     grid, parts = figure.subplots(1, len(PANELS), sharey=True), []
     for axes, (name, (title, of)) in zip(grid, PANELS.items(), strict=True):
@@ -53,7 +51,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         if measured[control].notna().any():
             style.level(grid[-1], measured[control].mean(), label)
             for axes in grid[:-1]:
-                axes.axhline(measured[control].mean(), color="black", linewidth=0.7)
+                style.across(axes, measured[control].mean())
     drawn = join(parts)
     style.legend(figure, style.key(drawn))
     return figure, drawn

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, points, table
+from bottomup.figures.points import Tables, by_layer, points, table
 from bottomup.measures.jackknife import COSINE, WITHOUT
 
 NEEDED = [
@@ -34,8 +34,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
     A line across a panel is what the tokens that two sentences share tell.
     """
-    names = {"objective": "series", "layer": "x", "pairs": "panel"}
-    measured = table(tables, "bertscore", NEEDED).rename(columns=names).sort_values("x")
+    measured = by_layer(table(tables, "bertscore", NEEDED), pairs="panel")
     shown = measured[~measured["centered"].astype(bool)]
     drawn = points(over_runs(shown, ["panel", "series", "x"], COSINE), quantity=QUANTITY)
     present = {*shown["panel"]}

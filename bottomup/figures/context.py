@@ -74,7 +74,7 @@ def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
         counts = f"{style.count(part['n_labels'])} tokens, {style.count(part['n'])} occurrences"
         axes.set_title(f"{ESTIMATORS[estimator]}\n{counts}\nits own token")
         return
-    axes.axhline(0, color="black", linewidth=0.7)
+    style.across(axes)
     side = "before" if place.startswith("-") else "after"
     where = "anywhere in the sentence" if place == ANYWHERE else f"{place[1:]} {side}"
     axes.set_title(where)

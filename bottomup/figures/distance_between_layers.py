@@ -78,7 +78,7 @@ def _figure(drawn: pd.DataFrame) -> Figure:
     for axes, panel in zip(grid[0, len(groups) - 1 :: len(groups)], panels, strict=True):
         axes.set_title(style.VARIANTS[panel])
     for axes in grid[1:].flat:
-        axes.axhline(0, color="black", linewidth=0.7)
+        style.across(axes)
     looks = {name: style.objective(name) for name in style.ordered(rows[QUANTITY]["series"])}
     looks |= pairs.less_looks(drawn.loc[drawn["quantity"] == DIFFERENCE, "series"])
     style.legend(figure, style.key(drawn, looks))

@@ -95,7 +95,7 @@ def _figure(drawn: pd.DataFrame) -> Figure:
             style.curves(axes, shown[shown["panel"] == panel], pairs.look)
             style.layer_axis(axes)
             if quantity == FURTHER:
-                axes.axhline(0, color="black", linewidth=0.7)
+                style.across(axes)
         axes_of_row[0].set_ylabel(style.DISTANCE if quantity == QUANTITY else FURTHER)
     for axes in grid[:, 1:].flat:
         axes.tick_params(labelleft=False)

@@ -73,7 +73,7 @@ def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     if shown.empty:  # the translation of a masked word
         axes.set_axis_off()
         return
-    axes.axhline(0, color="black", linewidth=0.7)
+    style.across(axes)
     # Lines that stand side by side would not end together.
     style.curves(axes, shown, LOOKS.__getitem__, beside=0)
 

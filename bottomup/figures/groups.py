@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, having, points, published_in, table
+from bottomup.figures.points import Tables, having, in_order, points, published_in, table
 from bottomup.measures.groups import RANKS
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
@@ -62,9 +62,8 @@ def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.D
     """
     measured = table(tables, name, [*NEEDED, *columns])
     rows = having(measured, name, grouping=grouping, matching="published")
-    place = {group: place for place, group in enumerate(LOOKS[grouping])}
     rows = rows.sort_values(columns[0]).rename(columns={"objective": "panel", "group": "series"})
-    return rows.sort_values("series", key=lambda groups: groups.map(place), kind="stable")
+    return in_order(rows, "series", LOOKS[grouping])
 
 
 def beyond_embeddings(rows: pd.DataFrame, model: str) -> pd.DataFrame:

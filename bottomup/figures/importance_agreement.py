@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bottomup.figures import heads, style
-from bottomup.figures.points import NoRowsError, Tables, over_seeds, points, select
+from bottomup.figures.points import NoRowsError, Tables, in_order, over_seeds, points, select
 
 NEEDED = [*heads.HEAD, "importance", "value"]
 LOSS = "loss_increase"
@@ -95,13 +95,12 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
             f"{', '.join(wide)}; a rank correlation needs them"
         )
     panels = [heads.panel(row.objective, row.attention) for row in rows.itertuples()]
-    place = {name: place for place, name in enumerate(heads.panels(rows))}
-    rows = rows.assign(panel=panels, x=rows["layer"]).sort_values("x", kind="stable")
-    rows = rows.sort_values("panel", key=lambda names: names.map(place), kind="stable")
+    named = rows.assign(panel=panels, x=rows["layer"]).sort_values("x", kind="stable")
+    rows = in_order(named, "panel", heads.panels(rows))
     return points(over_seeds(rows, "y", ["panel", "series", "x"]), quantity="rank correlation")
 
 
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
-    axes.axhline(0, color="black", linewidth=0.7)
+    style.across(axes)
     style.curves(axes, shown, LOOKS.__getitem__)
     style.layer_axis(axes, "")

@@ -22,7 +22,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs, since_layer_0
-from bottomup.figures.points import Tables, having, join, points, table
+from bottomup.figures.points import Tables, by_layer, having, join, points, table
 from bottomup.measures.jackknife import ANY, WITHOUT
 
 NEEDED = [
@@ -91,9 +91,7 @@ def draw(tables: Tables, rows: list[Row], estimate: dict[str, int]) -> tuple[Fig
 def select(measured: pd.DataFrame, wanted: Mapping[str, str | int]) -> pd.DataFrame:
     """The rows with these values, by layer, as `series` and `x`; NoRowsError if there are none."""
     part = having(measured, "mutual_information", **wanted)
-    names = {"objective": "series", "layer": "x", "mi_nats": "value"}
-    names |= {"clustering_error_nats": "noise"}
-    part = part.rename(columns=names).sort_values("x")
+    part = by_layer(part, mi_nats="value", clustering_error_nats="noise")
     return part.assign(noise=part["noise"].astype(float).fillna(0))
 
 
@@ -156,7 +154,7 @@ def _panel(figure: Figure, place: SubplotSpec, shown: pd.DataFrame) -> Axes:
         axes = bottom = figure.add_subplot(place)
     style.curves(axes, curves, style.objective)
     if CHANGE in by:
-        axes.axhline(0, color="black", linewidth=0.7)
+        style.across(axes)
     for entropy in by[ENTROPY]["y"] if ENTROPY in by else ():
         style.level(axes, entropy, "H")
     if SHUFFLED in by:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, having, join, points, table
+from bottomup.figures.points import Tables, by_layer, having, join, points, table
 from bottomup.measures.jackknife import COSINE, WITHOUT
 
 NEEDED = [
@@ -42,7 +42,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     grid = figure.subplots(len(MEASURES), len(VERSIONS), sharex=True, sharey="row")
     for axes, cell in zip(grid.flat, cells, strict=True):
         style.curves(axes, drawn[drawn["panel"] == _panel(*cell)], style.objective)
-        axes.axhline(0, color="black", linewidth=0.7)
+        style.across(axes)
         style.layer_axis(axes)
         axes.label_outer()
     for axes, title in zip(grid[0], VERSIONS.values(), strict=True):
@@ -60,7 +60,6 @@ def _panel(measure: str, version: str) -> str:
 def _select(measured: pd.DataFrame, measure: str, version: str) -> pd.DataFrame:
     """The curves of one panel."""
     wanted = {"measure": measure, "version": version, "adjusted": MEASURES[measure][0]}
-    part = having(measured, "isotropy", **wanted)
-    part = part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
+    part = by_layer(having(measured, "isotropy", **wanted))
     curves = over_runs(part, ["series", "x"], COSINE)
     return curves.assign(panel=_panel(measure, version))

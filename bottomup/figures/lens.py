@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.groups import LOOKS, TITLES
-from bottomup.figures.points import Tables, join, of_one_run, points, table
+from bottomup.figures.points import Tables, in_order, join, of_one_run, points, table
 
 NEEDED = [
     *("objective", "seed", "lens", "measure", "grouping", "group", "layer"),
@@ -36,7 +36,9 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     turns = measured[measured["measure"] == "turns"].rename(columns={"group": "x"})
     groupings = [name for name in LOOKS if (turns["grouping"] == name).any()]
     parts = {"loss": loss, "turned": turned[turned["lens"] == "tuned"]}
-    parts |= {name: _in_order(turns[turns["grouping"] == name], name) for name in groupings}
+    parts |= {
+        name: in_order(turns[turns["grouping"] == name], "x", LOOKS[name]) for name in groupings
+    }
     drawn = join([_points(rows, panel) for panel, rows in parts.items()])
     rows = 1 + bool(groupings)
     figure = Figure(figsize=(7.4, 2.6 * rows + 0.5), layout="constrained")
@@ -53,12 +55,6 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     looks = {name: _look(name) for name in _ordered(drawn["series"])}
     style.legend(figure, style.key(drawn, looks), columns=4)
     return figure, drawn
-
-
-def _in_order(rows: pd.DataFrame, grouping: str) -> pd.DataFrame:
-    """Rows by group, in the order of other figures."""
-    place = {group: number for number, group in enumerate(LOOKS[grouping])}
-    return rows.sort_values("x", key=lambda groups: groups.map(place), kind="stable")
 
 
 def _points(rows: pd.DataFrame, panel: str) -> pd.DataFrame:

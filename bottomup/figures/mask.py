@@ -165,7 +165,7 @@ def _figure(drawn: pd.DataFrame, models: Models) -> Figure:
     for axes, quantity in zip(grid[:2, 2], (INFORMATION, TOKEN), strict=True):
         axes.set_ylabel(f"difference in {quantity.partition(',')[0]}")
     for axes in (*grid[0], grid[1, 2]):
-        axes.axhline(0, color="black", linewidth=0.7)
+        style.across(axes)
     grid[2, 2].sharey(grid[2, 0])
     for axes, panel in zip(grid[2], PAIRS, strict=True):
         _name_pairs(axes, panel, drawn[drawn["panel"] == panel], of_pair)

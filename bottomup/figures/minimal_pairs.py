@@ -47,7 +47,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     labels = [name.replace("_", " ") for name in places]
     axes.set_xticks(range(len(places)), labels, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_ylabel("accuracy")
-    axes.axhline(CHANCE, color="black", linewidth=0.7)
+    style.across(axes, CHANCE)
     style.level(axes, CHANCE, "chance")
     handles = style.key(ours, looks, bars="95 % interval") + style.key(ours.head(0), theirs)
     style.legend(figure, handles, columns=4)

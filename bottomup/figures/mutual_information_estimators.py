@@ -47,7 +47,7 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
     for panel, above, below in zip(panels, *grid, strict=True):
         entropy = drawn[(drawn["panel"] == panel) & (drawn["quantity"] == ENTROPY)]
         style.level(above, entropy["y"].iloc[0], "H")
-        below.axhline(0, color="black", linewidth=0.7)
+        style.across(below)
     curves = drawn[drawn["quantity"] != ENTROPY]
     keys = {name: looks(name, color=style.GRAY) for name in drawn["series"].dropna().unique()}
     counts = (

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, having, join, points, published_in, table
+from bottomup.figures.points import Tables, by_layer, having, join, points, published_in, table
 from bottomup.measures.jackknife import NOT_NEGATIVE, UNIT, WITHOUT
 from bottomup.published import NEIGHBORS
 
@@ -70,9 +70,7 @@ def _figure(parts: list[pd.DataFrame], drawn: pd.DataFrame) -> Figure:
 
 
 def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
-    names = {"objective": "series", "layer": "x", "property": "panel"}
-    part = having(measured, "neighbors", property=name)
-    return part.sort_values("layer").rename(columns=names)
+    return by_layer(having(measured, "neighbors", property=name), property="panel")
 
 
 def _points(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
@@ -122,7 +120,7 @@ def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
 def _differences(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     name = part["panel"].iloc[0]
     shown = drawn[(drawn["panel"] == name) & (drawn["quantity"] == DIFFERENCE)]
-    axes.axhline(0, color="black", linewidth=0.7)
+    style.across(axes)
     style.curves(axes, shown, pairs.look)
     _axes(axes, name)
 

@@ -61,6 +61,18 @@ def having(rows: pd.DataFrame, name: str, **wanted: Any) -> pd.DataFrame:
     return rows
 
 
+def by_layer(rows: pd.DataFrame, **names: str) -> pd.DataFrame:
+    """The rows from the lowest layer up, with the objective as `series` and the layer as `x`;
+    names: what other columns are called."""
+    return rows.rename(columns={"objective": "series", "layer": "x"} | names).sort_values("x")
+
+
+def in_order(rows: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
+    """The rows in the order in which `names` has the values of a column; within each as before."""
+    place = {name: number for number, name in enumerate(names)}
+    return rows.sort_values(column, key=lambda values: values.map(place), kind="stable")
+
+
 def published_in(tables: Tables, name: str) -> pd.DataFrame:
     """The published figure of this name, if it is given, else one without curves."""
     return tables.get(name, pd.DataFrame(columns=["panel", "series", "x", "y"]))

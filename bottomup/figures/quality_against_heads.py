@@ -128,7 +128,7 @@ def _look(series: str) -> style.Look:
 
 
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
-    axes.axhline(0, color="black", linewidth=0.7)
+    style.across(axes)
     heads.curves(axes, shown, _look, lambda points: points["x"].max())
     heads.from_all_to_none(axes, shown["x"].max(), "heads kept")
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, points, table
+from bottomup.figures.points import Tables, by_layer, points, table
 from bottomup.measures.jackknife import AT_MOST_ONE, WITHOUT
 
 NEEDED = [
@@ -26,14 +26,13 @@ PROPERTIES = {
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `senses`; 0 is chance, and 1 all neighbors."""
-    names = {"objective": "series", "layer": "x", "property": "panel"}
-    measured = table(tables, "senses", NEEDED).rename(columns=names).sort_values("x")
+    measured = by_layer(table(tables, "senses", NEEDED), property="panel")
     quantity = f"share of the {style.count(measured['k'])} nearest neighbors, above chance"
     drawn = points(over_runs(measured, ["panel", "series", "x"], AT_MOST_ONE), quantity=quantity)
     figure = Figure(figsize=(9.2, 3.4), layout="constrained")
     grid = figure.subplots(1, len(PROPERTIES), sharey=True)
     for axes, (name, label) in zip(grid, PROPERTIES.items(), strict=True):
-        axes.axhline(0, color="black", linewidth=0.7)
+        style.across(axes)
         shown = drawn[drawn["panel"] == name]
         style.curves(axes, shown, style.objective)
         style.layer_axis(axes)

@@ -91,7 +91,7 @@ def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 def _panel(axes: Axes, drawn: pd.DataFrame, name: str) -> None:
     # Layers that are measured are some of all: they are joined.
     style.curves(axes, drawn, _look, reach=float("inf"), beside=BESIDE)
-    axes.axhline(SAME[name], color="black", linewidth=0.7)
+    style.across(axes, SAME[name])
     style.layer_axis(axes)
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, points, select
+from bottomup.figures.points import Tables, by_layer, points, select
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -27,8 +27,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     Lines across a panel are what a chain of words reaches, and the tree of another sentence.
     """
     rows = select(tables, "structural_probe", NEEDED, metric=[*METRICS])
-    names = {"objective": "series", "layer": "x", "metric": "panel"}
-    shown = rows.rename(columns=names).sort_values("x")
+    shown = by_layer(rows, metric="panel")
     curves = over_runs(shown, ["panel", "series", "x"], UNIT)
     drawn = points(curves).assign(quantity=lambda rows: rows["panel"].map(METRICS))
     figure = Figure(figsize=(7.6, 3.3), layout="constrained")

@@ -474,6 +474,11 @@ def ccg(sources: pd.Series) -> str:
     return ", ".join(CCG[source] for source in sources.dropna().unique())
 
 
+def across(axes: Axes, value: float = 0) -> None:
+    """Draw a thin line across `axes`, at the value with which all are compared."""
+    axes.axhline(value, color="black", linewidth=0.7)
+
+
 def level(axes: Axes, value: float, name: str) -> None:
     """Draw a line at `value` across `axes`, its number to the right, where it covers nothing; far
     from the curves, the number alone, at the edge."""
@@ -482,7 +487,7 @@ def level(axes: Axes, value: float, name: str) -> None:
     text = f"{name}\n= {value:.3g}"
     place: dict[str, Any] = {"textcoords": "offset points", "xytext": (3, 0), "ha": "left"}
     if low - 1.5 * span < value < high + 1.5 * span:
-        axes.axhline(value, color="black", linewidth=0.7)
+        across(axes, value)
         low, high = min(low, value - 0.05 * span), max(high, value + 0.05 * span)
         axes.set_ylim(*((high, low) if inverted else (low, high)))
         below = (value - low if inverted else high - value) / (high - low)

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from bottomup.figures import heads, style
 from bottomup.figures.head_functions import LABELS as OF_FUNCTIONS
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import NoRowsError, Tables, join, over_seeds, points, select
+from bottomup.figures.points import NoRowsError, Tables, in_order, join, over_seeds, points, select
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -86,7 +86,7 @@ def _best(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows.sort_values("accuracy", ascending=False, kind="stable")
     best = rows.drop_duplicates(["objective", "seed", "function"])
     best = best.assign(panel=best["objective"], x=best["function"].map(LABELS))
-    return best.sort_values("x", key=lambda labels: labels.map(PLACES), kind="stable")
+    return in_order(best, "x", PLACES)
 
 
 def _published(tables: Tables, names: list[str]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, in_order, join, points, table
 from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, WITHOUT
 
 NEEDED = [
@@ -46,16 +46,14 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         for (order, part), title in BY_LAYER.items()
     ]
     top = distances[distances["layer"] == distances.groupby("series")["layer"].transform("max")]
-    parts.append(
-        _points(_in_order(top[top["order"] == "cut"], "part", CONTEXT), "part", CUT, SHARE)
-    )
+    parts.append(_points(in_order(top[top["order"] == "cut"], "part", CONTEXT), "part", CUT, SHARE))
     losses = measured[measured["quantity"] == "loss_nats"]
-    parts.append(_points(_in_order(losses, "order", ORDERS), "order", LOSS, NATS))
+    parts.append(_points(in_order(losses, "order", ORDERS), "order", LOSS, NATS))
     figure = Figure(figsize=(9.4, 5.4), layout="constrained")
     grid = figure.subplots(2, 3)
     for axes, title, part in zip(grid.flat, [*BY_LAYER.values(), CUT, LOSS], parts, strict=True):
         axes.set_title(title)
-        axes.axhline(0, color="black", linewidth=0.7)
+        style.across(axes)
         _curves(axes, part)
     for axes in grid[:, 0]:
         axes.set_ylabel(SHARE)
@@ -66,11 +64,6 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     drawn = join(parts)
     style.legend(figure, style.key(drawn))
     return figure, drawn
-
-
-def _in_order(rows: pd.DataFrame, column: str, places: dict[str, str]) -> pd.DataFrame:
-    at = {name: place for place, name in enumerate(places)}
-    return rows.sort_values(column, key=lambda names: names.map(at), kind="stable")
 
 
 def _points(rows: pd.DataFrame, x: str, panel: str, quantity: str) -> pd.DataFrame:

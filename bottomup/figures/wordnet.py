@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
-from bottomup.figures.points import Tables, join, points, table
+from bottomup.figures.points import Tables, by_layer, join, points, table
 from bottomup.measures.jackknife import COSINE, UNIT, WITHOUT, Range
 
 NEEDED = [
@@ -35,8 +35,7 @@ PANELS: dict[str, tuple[str, str, Range, float]] = {
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `wordnet`."""
-    names = {"objective": "series", "layer": "x", "property": "panel"}
-    measured = table(tables, "wordnet", NEEDED).rename(columns=names).sort_values("x")
+    measured = by_layer(table(tables, "wordnet", NEEDED), property="panel")
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     parts = []
     for axes, (name, (title, unit, within, chance)) in zip(
@@ -44,7 +43,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     ):
         of = over_runs(measured[measured["panel"] == name], ["panel", "series", "x"], within)
         parts.append(points(of, quantity=unit.partition("\n")[0]))
-        axes.axhline(chance, color="black", linewidth=0.7)
+        style.across(axes, chance)
         style.curves(axes, parts[-1], style.objective)
         style.layer_axis(axes)
         axes.set_title(f"{title}\n{style.count(parts[-1]['n'])} words")
