@@ -14,8 +14,9 @@ from bottomup.core.errors import UserError
 from bottomup.core.packages import is_installed
 from bottomup.core.schema import problems, unquoted, validated
 from bottomup.core.settings import GOLD, Model, Training
+from bottomup.objectives import kind
 from bottomup.plan.mistakes import known_sources, mistaken, unreached
-from bottomup.plan.objective_sections import all_keys, module_of, objective_model
+from bottomup.plan.objective_sections import all_keys, module_of
 from bottomup.plan.study import Study, modules, source_model
 from bottomup.plan.unchecked import list_of, section
 
@@ -143,7 +144,7 @@ def _unquote_parts(options: dict) -> None:
     for part in list_of(options, "parts"):
         if isinstance(part, dict) and part.get("objective") in modules("objectives"):
             _unquote_parts(section(part, "options"))
-            _unquote(objective_model(part["objective"]), part, "options")
+            _unquote(kind(part["objective"]), part, "options")
 
 
 def _without_null(section: dict) -> dict:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bottomup.core import names, settings
 from bottomup.core.kinds import GATED, TRUNKS
@@ -20,18 +20,15 @@ from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
 from bottomup.corpus.bpe import normalizer
 from bottomup.corpus.cleaning import cleaned
 from bottomup.corpus.segmentation import base, words
+from bottomup.objectives import Objective, kind
 from bottomup.plan.objective_sections import (
     all_keys,
     module_of,
-    objective_model,
     options_of,
     trunk_of,
 )
 from bottomup.plan.study import WITH_TARGET, Study, modules, source_model
 from bottomup.plan.unchecked import list_of, number, numbers, section
-
-if TYPE_CHECKING:
-    from bottomup.objectives import Objective
 
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 # Comparisons of two keys. A key that is wrong by itself counts as NaN, so comparisons are false.
@@ -182,7 +179,7 @@ def _module_choice(name: str, options: dict) -> Iterator[str]:
 def _objective(name: str, options: dict, config: dict) -> Iterator[str]:
     """Check an objective that names a module."""
     path, module = f"objectives.{name}", module_of(name, options)
-    model, called_like = objective_model(module), name in modules("objectives")
+    model, called_like = kind(module), name in modules("objectives")
     if called_like and module != name:
         yield (
             f'{path}.objective: found "{module}"; allowed: {name} or null, since figures and '
@@ -358,7 +355,7 @@ def _too_large(path: str, training: dict, shape: dict) -> Iterator[str]:
 
 
 def _trunk_choice(
-    path: str, called_like: bool, objective: "type[Objective]", trunk: str
+    path: str, called_like: bool, objective: type[Objective], trunk: str
 ) -> Iterator[str]:
     """Check the trunk of one objective's models."""
     if trunk not in TRUNKS:
@@ -387,7 +384,7 @@ def _trunk_choice(
 def _made_of(path: str, name: str, options: dict, config: dict) -> Iterator[str]:
     """Check what an objective that is made of others cannot do."""
     model, own, trunk = (
-        objective_model(module_of(name, options)),
+        kind(module_of(name, options)),
         options_of(options),
         trunk_of(options),
     )
@@ -421,7 +418,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
             yield f"{path}: unknown key; {known}; null removes the sweep of what is not trained"
         elif not TRUNKS.get(trunk := trunk_of(section(chosen, name)), True):
             yield f"{path}: {trunk} has no heads; allowed: null, or a transformer as its trunk"
-        elif isinstance(sweep, dict) and not objective_model(module).decodes():
+        elif isinstance(sweep, dict) and not kind(module).decodes():
             for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
                 yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"
     yield from _control_choices(pruning, checkpoints, config.get("equal"))
@@ -565,8 +562,7 @@ def _trained(config: dict) -> list[str]:
     return [
         name
         for name in sorted(objectives)
-        if (module := module_of(name, section(objectives, name))) in known
-        and objective_model(module).predicts
+        if (module := module_of(name, section(objectives, name))) in known and kind(module).predicts
     ]
 
 
@@ -576,7 +572,7 @@ def _compared(config: dict) -> list[str]:
     return [
         name
         for name in _trained(config)
-        if not objective_model(module_of(name, section(chosen, name))).variant
+        if not kind(module_of(name, section(chosen, name))).variant
     ]
 
 

@@ -1,16 +1,13 @@
 """The sections of objectives: keys that all of them have, and the options of each module."""
 
-import importlib
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
 
 from bottomup.core import settings
 from bottomup.core.kinds import TRUNKS
 from bottomup.core.settings import Section, key
-
-if TYPE_CHECKING:
-    from bottomup.objectives import Objective
+from bottomup.objectives import kind
 
 
 class Runs(Section):
@@ -44,14 +41,9 @@ class Runs(Section):
     )
 
 
-def objective_model(name: str) -> "type[Objective]":
-    """The options of an objective."""
-    return importlib.import_module(f"bottomup.objectives.{name}").Objective
-
-
 def all_keys(objective: str) -> type[BaseModel]:
     """All keys that an objective's section may hold."""
-    return create_model(objective, __base__=(Runs, objective_model(objective)))
+    return create_model(objective, __base__=(Runs, kind(objective)))
 
 
 def module_of(name: str, section: dict) -> str:

@@ -10,6 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from bottomup.plan import objective_sections, study
 from bottomup.core.schema import allowed, extra, keys, section
+from bottomup.objectives import kind
 from bottomup.plan.digest import ROOT
 from bottomup.plan.mistakes import TRAINS
 
@@ -37,7 +38,7 @@ def reference() -> str:
     parts += _sections(2, "`objectives.*`", "objectives.*.", objective_sections.Runs, {})
     for path, model, given in (
         ("corpus.sources", study.source_model, default["corpus"]["sources"]),
-        ("objectives", objective_sections.objective_model, default["objectives"]),
+        ("objectives", kind, default["objectives"]),
     ):
         for name in study.modules(path):
             of, shared = given.get(name, {}), path == "corpus.sources"

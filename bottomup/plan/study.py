@@ -38,9 +38,9 @@ from bottomup.core.settings import (
 )
 from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
+from bottomup.objectives import Objective, kind
 from bottomup.plan.objective_sections import (
     module_of,
-    objective_model,
     options_of,
     trunk_of,
 )
@@ -49,7 +49,6 @@ from bottomup.training.budget import in_training, operations, source_tokens
 
 if TYPE_CHECKING:
     from bottomup.corpus.sources import SourceOptions
-    from bottomup.objectives import Objective
 
 WITH_TARGET = ("target", "both")  # an objective that predicts one of these needs the target side
 # Sentences as long as the nine that cut those of the default study into ten equal parts.
@@ -221,9 +220,9 @@ class Study(Section):
         """The module of bottomup/objectives of an objective."""
         return module_of(objective, self.objectives[objective])
 
-    def objective_options(self, objective: str) -> "Objective":
+    def objective_options(self, objective: str) -> Objective:
         """An objective's own options, with its defaults."""
-        model = objective_model(self.objective_module(objective))
+        model = kind(self.objective_module(objective))
         return validated(model, options_of(self.objectives[objective]))
 
     def objective_seeds(self, objective: str) -> list[int]:
@@ -293,7 +292,7 @@ class Study(Section):
         done = partial(operations, shape=shape, vocab_sizes=sizes)
         return 6 * in_training(done, options, text, short_first=[])
 
-    def _typical(self, objective: str) -> tuple["Objective", Text, Model | Trunk, dict[str, int]]:
+    def _typical(self, objective: str) -> tuple[Objective, Text, Model | Trunk, dict[str, int]]:
         """An objective, the text that its runs read if sentences are typical, and their size."""
         options = self.objective_options(objective)
         target = TYPICAL if options.predicts in WITH_TARGET else None

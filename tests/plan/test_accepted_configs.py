@@ -15,6 +15,7 @@ from bottomup.plan import objective_sections, study
 from bottomup.core import names
 from bottomup.core.errors import UserError
 from bottomup.core.schema import keys
+from bottomup.objectives import kind
 from bottomup.plan.config import load
 from bottomup.plan.reading import read
 from bottomup.plan.records import slice_of
@@ -22,7 +23,7 @@ from bottomup.plan.subjects import Subjects
 from tests.plan.checkouts import ROOT
 from tests.plan.planning import planned
 
-KNOWN = {name: objective_sections.objective_model(name) for name in study.modules("objectives")}
+KNOWN = {name: kind(name) for name in study.modules("objectives")}
 TRAINING = [name for name, model in KNOWN.items() if model.predicts]
 UNTRAINED = [name for name in KNOWN if name not in TRAINING]
 TRANSLATING = [name for name in TRAINING if KNOWN[name].predicts in study.WITH_TARGET]
@@ -401,7 +402,7 @@ def numbers(model, path=""):
 MODELS = {"": study.Study, "objectives.*.": objective_sections.Runs} | {
     f"{room}.{name}.": model(name)
     for room, model in (
-        ("objectives", objective_sections.objective_model),
+        ("objectives", kind),
         ("corpus.sources", study.source_model),
     )
     for name in study.modules(room)
