@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, by_layer, join, points, table
+from bottomup.figures.structural_probe import CONTROLS
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -24,7 +25,6 @@ PANELS = {
     BY_PLACE: ("this head in another sentence", "head"),
     "mean": ("mean of all heads", "mean"),
 }
-CONTROLS = {"chain": "chain", "permuted": "other tree"}
 
 
 @style.paper()

@@ -71,7 +71,7 @@ def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     if place == OWN:
         # Models that lose other words see other entropies: the one that none can exceed.
         style.level(axes, part["entropy_nats"].max(), "H")
-        counts = f"{style.count(part['n_labels'])} tokens, {style.count(part['n'])} occurrences"
+        counts = style.counts(part, n_labels="tokens", n="occurrences")
         axes.set_title(f"{ESTIMATORS[estimator]}\n{counts}\nits own token")
         return
     style.across(axes)

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -23,7 +21,6 @@ NEEDED = [
     *("to_layer", "to_head", "n"),
 ]
 EACH = "one"  # among which heads: each one
-LAYERS, LIGHTEST = colormaps["viridis"], 0.92
 INCHES = 2.3  # of a panel
 MARK: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 5, "markeredgecolor": "white"}
 
@@ -48,7 +45,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     ]
     drawn = join(parts)
     top = int(drawn["series"].max())
-    colors = {layer: to_hex(LAYERS(LIGHTEST * (layer - 1) / top)) for layer in range(1, top + 1)}
+    colors = {layer: style.shade((layer - 1) / top) for layer in range(1, top + 1)}
     figure = Figure(figsize=(INCHES * len(planes) + 0.3, INCHES + 0.9), layout="constrained")
     reach = 1.08 * float(drawn[["x", "y"]].abs().max().max())
     for axes, (name, (plane, held)) in zip(

@@ -178,8 +178,7 @@ def _chance(axes: Axes, chance: pd.DataFrame, span_above: float) -> None:
 
 def _title(panel: str, part: pd.DataFrame, shown: pd.DataFrame) -> str:
     part = part[part["estimator"] == ESTIMATORS[panel]]
-    n_labels, n_occurrences = style.count(part["n_labels"]), style.count(part["n_occurrences"])
-    counts = f"{n_labels} tokens, {n_occurrences} occurrences"
+    counts = style.counts(part, n_labels="tokens", n_occurrences="occurrences")
     if panel == "classifier":
         return f"by a linear classifier, a lower bound\n{counts}"
     if panel == "classifier change":

@@ -21,7 +21,6 @@ from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 # Marker and line of each mask, and the marker for a pair with two masks.
 CAUSAL, BOTH, ACROSS = ("<", (0, (3, 1.2))), ("o", "-"), "X"
 MASKS = "dashed, ◀: causal mask, sees earlier tokens alone; solid, ●: sees both sides"
-INFORMATION = "information with input,\nchange since layer 0, nats"
 TOKEN = "share of neighbors, same token"
 UNTRAINED, TRAINED, GAIN = "untrained", "trained", "trained less untrained"
 TITLES = {
@@ -81,7 +80,7 @@ def draw(
     token = _runs(tables, "neighbors", {"property": "token", "metric": "cosine"}, {})
     drawn = join(
         [
-            points(_levels(information, known, ANY), quantity=INFORMATION),
+            points(_levels(information, known, ANY), quantity=style.INFORMATION),
             points(_levels(token, known, UNIT), quantity=TOKEN),
             points(_distances(tables, known, variant), quantity=style.DISTANCE),
         ]
@@ -162,14 +161,14 @@ def _figure(drawn: pd.DataFrame, models: Models) -> Figure:
             style.layer_axis(axes)
     for axes, title in zip(grid[0], TITLES.values(), strict=True):
         axes.set_title(title)
-    for axes, quantity in zip(grid[:2, 2], (INFORMATION, TOKEN), strict=True):
+    for axes, quantity in zip(grid[:2, 2], (style.INFORMATION, TOKEN), strict=True):
         axes.set_ylabel(f"difference in {quantity.partition(',')[0]}")
     for axes in (*grid[0], grid[1, 2]):
         style.across(axes)
     grid[2, 2].sharey(grid[2, 0])
     for axes, panel in zip(grid[2], PAIRS, strict=True):
         _name_pairs(axes, panel, drawn[drawn["panel"] == panel], of_pair)
-    shown = drawn[drawn["quantity"] == INFORMATION]
+    shown = drawn[drawn["quantity"] == style.INFORMATION]
     looks = {name: of_model(name) for name in _ordered(set(shown["series"]), models)}
     style.legend(figure, style.key(shown, looks), columns=4, title=MASKS)
     return figure

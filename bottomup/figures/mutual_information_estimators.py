@@ -50,9 +50,7 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
         style.across(below)
     curves = drawn[drawn["quantity"] != ENTROPY]
     keys = {name: looks(name, color=style.GRAY) for name in drawn["series"].dropna().unique()}
-    counts = (
-        f"{style.count(part['n_labels'])} tokens, {style.count(part['n_occurrences'])} occurrences"
-    )
+    counts = style.counts(part, n_labels="tokens", n_occurrences="occurrences")
     style.legend(figure, style.key(curves, keys), title=counts)
     return figure, drawn
 

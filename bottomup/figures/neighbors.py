@@ -111,9 +111,7 @@ def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     shown = drawn[(drawn["panel"] == name) & ~drawn["quantity"].isin([CHANCE, DIFFERENCE])]
     style.curves(axes, shown, style.objective)
     _axes(axes, name)
-    counts = (
-        f"{style.count(part['n_tokens'])} tokens, {style.count(part['n_occurrences'])} occurrences"
-    )
+    counts = style.counts(part, n_tokens="tokens", n_occurrences="occurrences")
     axes.set_title(f"{_title(name, part)}\n{counts}")
 
 

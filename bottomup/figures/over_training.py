@@ -8,8 +8,6 @@ PWCCA distance from a layer to itself at the end of training (Raghu et al. 2017;
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from bottomup.figures import steps, style
@@ -18,11 +16,8 @@ from bottomup.figures.pairs import RUNS
 from bottomup.figures.points import NoRowsError, Tables, join, points, select
 from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 
-INFORMATION = "information with input,\nchange since layer 0, nats"
 TO_THE_END = "PWCCA distance to the\nend of training"
 BY = ["panel", "series", "x"]
-# Layer 0 is dark. The light end of the colors, which white hides, is left out.
-LAYERS, LIGHTEST = colormaps["viridis"], 0.92
 
 
 @style.paper()
@@ -39,7 +34,7 @@ def draw(tables: Tables, estimate: dict[str, int], variant: str) -> tuple[Figure
     information = information[information["panel"].isin(objectives)]
     drawn = join(
         [
-            points(_over_runs(information, ANY), quantity=INFORMATION),
+            points(_over_runs(information, ANY), quantity=style.INFORMATION),
             points(_over_runs(distances, UNIT), quantity=TO_THE_END),
         ]
     )
@@ -83,11 +78,8 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
     figure = Figure(figsize=(3.6 * len(ends) + 0.5, 5.4), layout="constrained")
     grid = figure.subplots(2, len(ends), sharex="col", sharey="row", squeeze=False)
     top = int(drawn["series"].max())
-    looks = {
-        layer: style.Look(str(layer), to_hex(LAYERS(LIGHTEST * layer / top)))
-        for layer in range(top + 1)
-    }
-    for row, quantity in zip(grid, (INFORMATION, TO_THE_END), strict=True):
+    looks = {layer: style.Look(str(layer), style.shade(layer / top)) for layer in range(top + 1)}
+    for row, quantity in zip(grid, (style.INFORMATION, TO_THE_END), strict=True):
         row[0].set_ylabel(quantity)
         for axes, (name, end) in zip(row, ends.items(), strict=True):
             of = (drawn["panel"] == name) & (drawn["quantity"] == quantity)

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import pairs, style
 from bottomup.figures.points import Tables, join, of_one_run, points, table
+from bottomup.figures.similarity_between_runs import NEEDED as SIMILAR
 
 NEEDED = [
     *("objective", "seed", "from_objective", "from_seed", "layer", "fit"),
     *("value", "ci_low", "ci_high", "own_nats", "n"),
 ]
-SIMILAR = [*pairs.RUNS, "layer", "measure", "value", "ci_low", "ci_high", "n_occurrences"]
 OTHER_SEED = "other_seed"
 COST, CKA = "cost", "cka_debiased"
 LABELS = {COST: "cost, nats a prediction\n(0 = as its own)", CKA: "linear CKA\n(1 = same)"}

@@ -65,6 +65,7 @@ NEAR = 0.15  # of the height of a panel: how near to its top, or to another, num
 BREAKS = 3  # how often titles are broken at most, as their lines move the panels
 NO_VALUES = "not measured, or\non too few cases"
 LAYERS = "layer (0 = embeddings)"
+INFORMATION = "information with input,\nchange since layer 0, nats"
 DISTANCE = "PWCCA distance (1 − similarity)"
 VARIANTS = {
     "definition": "PWCCA as defined",
@@ -262,6 +263,12 @@ def light(color: str, share: float = 0.5) -> str:
     """`color` mixed with white, for curves behind; `share` of it is left, from 0 to 1."""
     red, green, blue = (1 - share * (1 - part) for part in to_rgb(color))
     return to_hex((red, green, blue))
+
+
+def shade(place: float) -> str:
+    """The color of a layer by its place, from 0 for the lowest one to 1 for the top; dark to light,
+    without the light end, which white hides."""
+    return to_hex(matplotlib.colormaps["viridis"](0.92 * place))
 
 
 def curves(
@@ -467,6 +474,11 @@ def count(values: pd.Series) -> str:
         return "too few"
     low, high = int(values.min()), int(values.max())
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def counts(rows: pd.DataFrame, **words: str) -> str:
+    """`400 tokens, 100,000 occurrences`: the `count` of each of these columns, with its word."""
+    return ", ".join(f"{count(rows[name])} {word}" for name, word in words.items())
 
 
 def ccg(sources: pd.Series) -> str:

@@ -74,7 +74,7 @@ def _accuracies(axes: Axes, rows: pd.DataFrame, drawn: pd.DataFrame) -> None:
     layers = [*range(0, top + 1, 1 + top // 9)]
     axes.set_xticks([*layers, top + ASIDE], [*map(str, layers), "fine-\ntuned"])
     axes.set_ylabel(LABELS[ACCURACY])
-    counts = f"{style.count(rows['n'])} examples, {style.count(rows['n_labels'])} labels"
+    counts = style.counts(rows, n="examples", n_labels="labels")
     axes.set_title(f"{TASKS[task]}\n{counts}; nothing seen: {rows['baseline'].mean():.2f}")
 
 

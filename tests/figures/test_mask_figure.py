@@ -93,7 +93,7 @@ def change(table, value, objective, without=None, **columns):
         table.loc[of, "without"] = pd.Series([without] * of.sum(), index=table.index[of])
 
 
-@pytest.mark.parametrize("quantity", [mask.INFORMATION, mask.TOKEN])
+@pytest.mark.parametrize("quantity", [style.INFORMATION, mask.TOKEN])
 def test_untrained_and_trained_models_are_the_tables_mean_over_seeds(quantity):
     _, points = mask.draw(study(), **SHOWN)
     bottom = 5 if quantity == mask.TOKEN else 0  # information is shown since layer 0
@@ -117,12 +117,12 @@ def test_untrained_and_trained_models_are_the_tables_mean_over_seeds(quantity):
 
 def test_the_interval_of_several_runs_is_that_of_their_mean():
     _, points = mask.draw(study(), **SHOWN)
-    found = at_top(points, mask.INFORMATION, mask.TRAINED).loc["lm"]
+    found = at_top(points, style.INFORMATION, mask.TRAINED).loc["lm"]
     # No block differs; runs fall by 0.01 and 0.02. Student's t has one degree of freedom.
     assert found["high"] - found["y"] == pytest.approx(12.706205 * np.sqrt(0.005**2), rel=1e-6)
 
 
-@pytest.mark.parametrize("quantity", [mask.INFORMATION, mask.TOKEN])
+@pytest.mark.parametrize("quantity", [style.INFORMATION, mask.TOKEN])
 def test_what_training_adds_is_told_from_the_model_of_its_mask_and_seed(quantity):
     _, points = mask.draw(study(), **SHOWN)
     assert at_top(points, quantity, mask.GAIN)["y"].to_dict() == pytest.approx(
@@ -151,7 +151,7 @@ def test_both_models_clusterings_widen_the_interval():
         more = {"without": of_text[name], "clustering_error_nats": error}
         change(tables["mutual_information"], "mi_nats", name, **more)
     _, points = mask.draw(tables, **SHOWN)
-    gain = at_top(points, mask.INFORMATION, mask.GAIN).loc["mt"]
+    gain = at_top(points, style.INFORMATION, mask.GAIN).loc["mt"]
     assert gain["high"] - gain["y"] == pytest.approx(T * np.hypot(0.2, 0.05), rel=1e-6)
 
 

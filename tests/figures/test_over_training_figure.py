@@ -33,7 +33,7 @@ def test_information_at_steps_and_at_the_end(tables):
         made[f"lm-{seed}"] = made[f"lm-{seed}"].head(3).assign(dev_loss_nats=losses)
         made[f"lm-{seed}"]["step"] = [20, 40, 60]
     _, points = over_training.draw(made, **OPTIONS)
-    shown = of(points, "lm", over_training.INFORMATION)
+    shown = of(points, "lm", style.INFORMATION)
     assert set(shown["x"]) == {0, 4, 16, 50}, "the end is at 40 and at 60, 50 on average"
     rows = made["mutual_information"].query(
         "label == 'input' and reading == 'plain' and estimator == 'clusters'"
@@ -54,7 +54,7 @@ def test_an_end_that_is_on_average_at_a_step_is_not_averaged_with_it(tables):
     for seed, end in ((1, 12), (2, 20)):
         made[f"lm-{seed}"] = made[f"lm-{seed}"].head(1).assign(step=end, dev_loss_nats=3.0)
     _, points = over_training.draw(made, **OPTIONS)
-    shown = of(points, "lm", over_training.INFORMATION).query("series == 2 and x == 16")
+    shown = of(points, "lm", style.INFORMATION).query("series == 2 and x == 16")
     table = made["mutual_information"].query(
         "label == 'input' and reading == 'plain' and estimator == 'clusters'"
     )
@@ -70,7 +70,7 @@ def test_a_schedule_ends_in_its_last_phase(tables):
     ends = {20: losses, 60: losses.assign(early=True), 40: losses.assign(early=[True, False, True])}
     for end, made["lm-1"] in ends.items():
         _, points = over_training.draw(made, **OPTIONS)
-        assert max(of(points, "lm", over_training.INFORMATION)["x"]) == end
+        assert max(of(points, "lm", style.INFORMATION)["x"]) == end
 
 
 def test_distances_are_to_the_same_run_at_its_end(tables):
