@@ -126,8 +126,7 @@ def run_operations(objective):
     name, _ = names.objective_and_half(objective)
     if name not in SUBJECTS.trained:
         return 0
-    budget = STUDY.objective_training(name).max_tokens
-    return STUDY.operations(name) * STUDY.tokens_read(name, budget)
+    return STUDY.operations(name) * STUDY.tokens_read(name)
 
 
 QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=run_operations)
@@ -174,7 +173,7 @@ def seconds_and_threads(job):
         return progress.guess(rule, 0, VIEWS_MB), 1
     objective, tokens = settings["objective"], settings["training"]["max_tokens"]
     if "equal" in settings:
-        tokens = STUDY.tokens_read(objective, tokens)
+        tokens = STUDY.tokens_read(objective)
     operations = STUDY.operations(names.whole(objective)) * tokens
     threads = training_threads(job.wildcards)
     return progress.guess(rule, operations / threads, VIEWS_MB), threads

@@ -8,7 +8,7 @@
 for objective in QUICKEST_FIRST:
     name, _ = names.objective_and_half(objective)
     training = STUDY.objective_training(name)
-    tokens = STUDY.tokens_read(name, training.max_tokens)
+    tokens = STUDY.tokens_read(name)
 
     rule:
         name:
@@ -53,7 +53,7 @@ for objective in QUICKEST_FIRST:
 # trained before the step was asked for, it is trained again up to that step.
 for objective in sorted(STUDY.training_steps):
     training = STUDY.objective_training(objective)
-    tokens = STUDY.tokens_read(objective, training.max_tokens)
+    tokens = STUDY.tokens_read(objective)
 
     rule:
         name:

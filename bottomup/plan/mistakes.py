@@ -611,7 +611,7 @@ def unreached(study: Study) -> Iterator[str]:
         if told is None:
             continue
         # Of long sentences, half as many again may be read as of typical ones.
-        tokens = round(1.5 * study.tokens_read(name, training.max_tokens))
+        tokens = round(1.5 * study.tokens_read(name))
         options, steps = study.objective_options(name), study.training_steps.get(name, [])
         most = f"half as many updates again as {told} tokens give"
         yield from _beyond(name, steps, tokens, most, training.batch_tokens)

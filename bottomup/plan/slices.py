@@ -252,12 +252,11 @@ class Slices:
         tokens = dict.fromkeys(objectives, 0)
         for name in self.subjects.trained:
             if not self.subjects.same_training(name):
-                budget = study.objective_training(name).max_tokens
-                tokens[name] = study.tokens_read(name, budget)
-        halves = 0
-        for of in self.subjects.halves:
-            budget = study.objective_training(names.whole(of)).max_tokens
-            halves += study.tokens_read(names.whole(of), budget) * len(self.subjects.seeds(of))
+                tokens[name] = study.tokens_read(name)
+        halves = sum(
+            study.tokens_read(names.whole(of)) * len(self.subjects.seeds(of))
+            for of in self.subjects.halves
+        )
         values = {
             "planned": self._looks()["planned"],
             "seeds": {name: len(self.subjects.seeds(name)) for name in objectives},

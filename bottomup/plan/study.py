@@ -269,22 +269,21 @@ class Study(Section):
         own = self.objectives[objective].get("heads_from")
         return validated(settings.HeadsFrom, own) if own else None
 
-    def tokens_read(self, objective: str, budget: int) -> int:
-        """About how many source tokens an objective reads for a budget: what a run counts from its
-        text (see `training.budget`), from typical sentences whose translations are as long."""
-        training = self.objective_training(objective)
-        return source_tokens(self.equal, budget, *self._typical(objective), training.short_first)
+    def tokens_read(self, objective: str) -> int:
+        """About how many source tokens a run of an objective reads: what it counts from its text
+        (see `training.budget`), from typical sentences whose translations are as long."""
+        own, typical = self.objective_training(objective), self._typical(objective)
+        return source_tokens(self.equal, own.max_tokens, *typical, own.short_first)
 
     def tokens_told(self, objective: str) -> str | None:
         """How many source tokens each run of an objective reads, in words; None if that is not
         known before its text is, since it depends on how long translations are."""
-        budget = self.objective_training(objective).max_tokens
         options = self.objective_options(objective)
         if self.equal == "tokens" or options.name == "lm":
-            return f"{budget:,}"
+            return f"{self.objective_training(objective).max_tokens:,}"
         if options.predicts in WITH_TARGET:
             return None
-        return f"about {float(f'{self.tokens_read(objective, budget):.2g}'):,.0f}"
+        return f"about {float(f'{self.tokens_read(objective):.2g}'):,.0f}"
 
     def operations(self, objective: str) -> float:
         """About how many operations an objective's training needs for each source token."""

@@ -1621,13 +1621,14 @@ def test_equal_budgets_are_told_to_trainings_alone():
         ("predictions", "predictions", 2500),
         ("operations", "operations", None),
     ):
-        study = load(changed(equal=equal, objectives__mlm={"choose": 0.4}))
+        own = {"choose": 0.4, "training": {"max_tokens": 1000}}
+        study = load(changed(equal=equal, objectives__mlm=own))
         train = Slices(study).train("mlm", wildcards)
         assert train.get("equal") == told
         # A job that imports what is not planned ends, and LM is what budgets are measured by.
         assert ("bottomup/objectives/lm.py" in train["code"]) == (told is not None)
         if tokens:
-            assert study.tokens_read("mlm", 1000) == tokens
+            assert study.tokens_read("mlm") == tokens
     pruned = SimpleNamespace(**vars(PRUNED) | {"method": "gates"})
     assert "equal" not in Slices(study).prune_heads(pruned)
 
@@ -1639,7 +1640,7 @@ def test_equal_budgets_are_told_to_trainings_alone():
 )
 def test_what_is_said_of_a_budget_is_what_a_run_reads(name, trunk, equal):
     """Of a text with sentences of other lengths, and with translations as long."""
-    own = {"objective": name, "trunk": trunk}
+    own = {"objective": name, "trunk": trunk, "training": {"max_tokens": 10**6}}
     study = load(changed(equal=equal, objectives={"a": own}, pruning__penalties={}))
     sides = [random_tokens(4000, seed, low=4, high=36) for seed in (1, 2)]
     objective = study.objective_options("a")
@@ -1647,7 +1648,7 @@ def test_what_is_said_of_a_budget_is_what_a_run_reads(name, trunk, equal):
     text = Text(sides[0], target, joined=objective.predicts == "both")
     shape, sizes = study.objective_shape("a"), {"source": 4060, "target": 3970}
     tokens = source_tokens(equal, 10**6, objective, text, shape, sizes, [[15, 0.2], [30, 0.5]])
-    assert study.tokens_read("a", 10**6) == pytest.approx(tokens, rel=0.04)
+    assert study.tokens_read("a") == pytest.approx(tokens, rel=0.04)
 
 
 def test_a_number_of_tokens_that_hangs_on_the_text_is_about_or_none():
