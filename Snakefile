@@ -30,7 +30,6 @@ from bottomup.plan import links, start
 from bottomup.plan.config import load, require_packages
 from bottomup.plan.digest import ROOT, count_versions_of
 from bottomup.plan.failures import (
-    REASONS,
     expect_a_stop,
     note_why_the_cluster_fails,
     say_how_it_ended,
@@ -195,4 +194,4 @@ onerror:
     PROGRESS.end()
     if not start.is_by_study():  # ./study prints it by its own logger
         failed, n_done = workflow.scheduler.failed, len(PROGRESS.watch.done)
-        atexit.register(say_how_it_ended, failed, n_done, REASONS)
+        atexit.register(say_how_it_ended, failed, n_done)

@@ -5,7 +5,7 @@ import logging
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 
@@ -22,7 +22,8 @@ KILLED, NOT_WRITTEN, EMPTY = "killed or stopped", "not written", "empty"
 ENDED_WELL = "its program ended well, so the cluster or the disk failed"
 NO_ERROR = (KILLED, EMPTY, NOT_WRITTEN, ENDED_WELL)
 FULL_BYTES = 2**20  # with less free space, a log may have no room for its line
-REASONS: dict[str, str] = {}  # by log, why a job failed although its program did not
+# By log, why a job failed although its program did not, as when its input changed meanwhile.
+REASONS: dict[str, str] = {}
 
 
 def expect_a_stop() -> None:
@@ -61,36 +62,35 @@ def _logs(job) -> list[str]:
     return [str(log) for one in getattr(job, "jobs", [job]) for log in one.log]
 
 
-def say_how_it_ended(jobs: Iterable, n_done: int, reasons: Mapping[str, str] | None = None) -> None:
+def say_how_it_ended(jobs: Iterable, n_done: int) -> None:
     """Print why each of Snakemake's `jobs` failed, or groups of them, then whether the disk is
     full, and whether the study was stopped.
 
-    n_done: how many jobs were finished before. reasons: by log, why a job failed although its
-    program did not, for example because its input changed meanwhile.
+    n_done: how many jobs were finished before.
     """
-    lines = why_they_failed(map(_logs, jobs), reasons or {})
+    lines = why_they_failed(map(_logs, jobs))
     stop = [stopped(n_done)] if running.stopped.is_set() else []
     for line in [*["", "failed:"] * bool(lines), *lines, *full_disk(), *stop]:
         print(line, file=sys.stderr)
 
 
-def why_they_failed(jobs: Iterable[list[str]], reasons: Mapping[str, str]) -> list[str]:
+def why_they_failed(jobs: Iterable[list[str]]) -> list[str]:
     """A line for each log that tells why a job failed, errors first; at most MOST, and how many
     more there are.
 
     jobs: the logs of each job, or of all jobs of a group. In a group some ended well and some never
     began, since another failed; their logs tell nothing, unless there are no others.
     """
-    told = [line for logs in jobs for line in _telling(logs, reasons)]
+    told = [line for logs in jobs for line in _telling(logs)]
     lines = [f"{log}: {line}" for _, log, line in sorted(told)]
     more = len(lines) - MOST
     return [*lines[:MOST], *[f"and {more} more"] * (more > 0)]
 
 
-def _telling(logs: list[str], reasons: Mapping[str, str]) -> list[tuple[int, str, str]]:
+def _telling(logs: list[str]) -> list[tuple[int, str, str]]:
     """The logs that tell most, each with its place among `NO_ERROR`, 0 for an error, and what it
     says."""
-    ended = [(log, reasons.get(log) or last_line(Path(log))) for log in logs]
+    ended = [(log, REASONS.get(log) or last_line(Path(log))) for log in logs]
     placed = [(_place(line), log, line) for log, line in ended]
     most = max(1, min(placed, default=(0,))[0])
     return [each for each in placed if each[0] <= most]

@@ -19,7 +19,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from bottomup.plan import start
 from bottomup.core import running
-from bottomup.plan.failures import REASONS, full_disk, stopped, why_they_failed
+from bottomup.plan.failures import full_disk, stopped, why_they_failed
 from bottomup.plan.progress import SHOWN, Watch, seconds_in
 
 # An output of a job, and what its line calls it.
@@ -121,7 +121,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
 
 def _failed(logs: list[str]) -> Iterator[str]:
     """The lines for a job, or a group of jobs, with these logs."""
-    yield from (f"failed: {line}" for line in why_they_failed([logs], REASONS))
+    yield from (f"failed: {line}" for line in why_they_failed([logs]))
 
 
 def where(folder: Path) -> Iterator[str]:

@@ -152,7 +152,7 @@ def test_what_the_cluster_says_of_a_group_stands_where_no_program_tells(
     note_why_the_cluster_fails()
     for number, message in tries:
         AbstractExecutor.report_job_error(executor, SubmittedJobInfo(group, number), message)
-    say_how_it_ended([group], 0, REASONS)
+    say_how_it_ended([group], 0)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["", "failed:", f"{tmp_path}/a: {told}"]
 
@@ -186,11 +186,11 @@ def test_what_a_program_was_doing_is_no_reason_why_it_ended(tmp_path, end, line)
     assert re.fullmatch(line, last_line(tmp_path / "log"))
 
 
-def test_the_reason_stands_where_the_program_did_not_fail(tmp_path, capsys):
+def test_the_reason_stands_where_the_program_did_not_fail(tmp_path, capsys, monkeypatch):
     log = str(tmp_path / "a")
     (tmp_path / "a").write_text("wrote it\n")
-    reasons = {log: "its output is older than its input"}
-    say_how_it_ended([SimpleNamespace(log=[log])], 0, reasons)
+    monkeypatch.setitem(REASONS, log, "its output is older than its input")
+    say_how_it_ended([SimpleNamespace(log=[log])], 0)
     assert capsys.readouterr().err.endswith("a: its output is older than its input\n")
 
 
