@@ -337,8 +337,6 @@ measures.mutual_information.n_clusters = 100001
   measures.mutual_information.n_clusters: found 100001; allowed: <= occurrences.n (100000)
 measures.dictionary.active = 512
   measures.dictionary.active: found 512; allowed: less than 512
-measures.mutual_information.n_tokens = 4001
-  measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges
 corpus.cleaning.max_words = 3
   corpus.cleaning.max_words: found 3; allowed: >=
 looks = [3, 2]
@@ -383,8 +381,6 @@ objectives.lm_bidirectional = {"mask": 2}
   objectives.lm_bidirectional.mask: found 2; allowed: number, >= 0,
 measures.mutual_information.other_n_clusters = [500, 100001]
   measures.mutual_information.other_n_clusters: found 100001; allowed: <= occurrences.n (100000)
-measures.mutual_information.other_n_tokens = [500, 4001]
-  measures.mutual_information.other_n_tokens: found 4001; allowed: <= corpus.bpe.merges (4000)
 pruning.penalties.mt = {"al": [0]}
   pruning.penalties.mt.al: unknown key; allowed: encoder, decoder,
 annotation.pipeline = "de_core_news_sm"
@@ -1856,6 +1852,12 @@ def test_a_large_update_is_accepted_in_parts_that_memory_holds():
     [line] = mistakes(of_two)
     assert line.startswith("training.batch_tokens: found 1e+06, of which a part takes about 37 GB")
     assert load(of_three)
+
+
+def test_characters_in_place_of_sub_words_are_accepted():
+    """With one merge the vocabulary is the text's characters, of which no config knows how many."""
+    characters = changed(corpus__bpe__merges=1, measures__mutual_information__n_tokens=60)
+    assert load(characters).measures.mutual_information.other_n_tokens == [500]
 
 
 def test_mistakes_are_reported_together_before_any_job(checkout):
