@@ -25,7 +25,8 @@ HATCHES = ["", "////", "....", "xxxx", "----", "oooo", "||||"]  # of origins, in
 def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `cleaning`, `splits` and `frequencies`.
 
-    `n_tokens` is the number of most frequent tokens on which mutual information is measured.
+    `n_tokens` is the number of most frequent tokens on which mutual information is measured, all
+    that the text has if these are fewer.
     """
     cleaning = table(tables, "cleaning", ["origin", "step", "dropped", "remaining"])
     splits = table(tables, "splits", ["split", "origin", "pairs", "source_words"])
@@ -68,7 +69,8 @@ def _frequencies(frequencies: pd.DataFrame, n_tokens: int) -> list[pd.DataFrame]
     places = np.geomspace(1, len(ordered), CURVE_POINTS).round().astype(int) - 1
     curve = ordered.iloc[np.unique(places)].rename(columns={"rank": "x", "count": "y"})
     counts = ordered["count"]
-    share = pd.DataFrame({"x": [n_tokens], "y": [counts.head(n_tokens).sum() / counts.sum()]})
+    n = min(n_tokens, int((counts > 0).sum()))
+    share = pd.DataFrame({"x": [n], "y": [counts.head(n).sum() / counts.sum()]})
     return [
         points(curve, panel="frequencies", quantity="occurrences"),
         points(share, panel="frequencies", quantity="share of occurrences"),

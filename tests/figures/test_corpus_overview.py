@@ -56,8 +56,12 @@ def test_frequencies_from_first_to_last_rank(study):
     assert share == {400: counts[:400].sum() / counts.sum()}
 
 
-def test_a_vocabulary_smaller_than_the_measured_range(study):
+def test_tokens_that_the_text_lacks_are_not_said_to_be_measured(study):
+    """Ten of the 30 tokens never occur, since longer ones have taken them in."""
     tables = study()
-    tables["frequencies"] = tables["frequencies"].head(20)
-    _, points = corpus_overview.draw(tables, n_tokens=400)
-    assert values(points, "frequencies", None, "share of occurrences") == {400: 1.0}
+    tables["frequencies"] = tables["frequencies"].head(30).copy()
+    tables["frequencies"].loc[20:, "count"] = 0
+    figure, points = corpus_overview.draw(tables, n_tokens=400)
+    assert values(points, "frequencies", None, "share of occurrences") == {20: 1.0}
+    [said] = figure.axes[3].texts
+    assert said.get_text() == "measured: 20 tokens,\n100% of the occurrences"
