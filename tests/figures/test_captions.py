@@ -37,6 +37,19 @@ def test_caption(name):
     assert "paper" in rendered(CAPTIONS[name])
 
 
+# Settings of how much text to take. A text may have less, and the table then has all of it.
+FEWER = "n|n_tokens|pairs|points|rsa_rows|sentences|tokens|within_tokens"
+
+
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_a_caption_names_no_number_that_its_table_denies(name):
+    counts = rf'\["(?:measures"\]\["\w+|heads)"\]\["(?:{FEWER})"\]'
+    numbers = re.compile(rf"(.{{,12}})\{{\{{ snakemake\.config{counts} \}}\}}(.{{,40}})")
+    for before, after in numbers.findall(CAPTIONS[name]):
+        at_most = before.casefold().endswith(("at most ", "up to "))
+        assert at_most or "or as many as there are" in after, f"{before}...{after}"
+
+
 @pytest.mark.parametrize("word", ["*", "x_", "|", "a|b", "<b>", "\\", "$x$", ":class:", "[1]_"])
 @pytest.mark.parametrize("name", ["projection_token", "projection_position", "projection_ccg"])
 def test_a_word_of_the_config_is_no_markup(name, word, monkeypatch):
