@@ -298,7 +298,8 @@ def curves(
 
 
 def _side_by_side(axes: Axes, points: pd.DataFrame, beside: float) -> dict[str, float]:
-    """How far each of our series is moved to the right, in typographic points; makes room for it.
+    """How far each of our series is moved to the right, in typographic points; makes room for it,
+    also in panels that share the x axis, or the last of these would decide how much there is.
 
     Not in units of x, whose scale may be logarithmic.
     """
@@ -311,7 +312,9 @@ def _side_by_side(axes: Axes, points: pd.DataFrame, beside: float) -> dict[str, 
     between = max(1, len(names) - 1)
     step = min(beside, room / between) if names else 0
     half = step * between / 2
-    axes.margins(x=axes.get_xmargin() + half / (width - 2 * half))
+    margin = matplotlib.rcParams["axes.xmargin"] + half / (width - 2 * half)
+    for panel in axes.get_shared_x_axes().get_siblings(axes):
+        panel.margins(x=max(margin, panel.get_xmargin()))
     offsets = {name: step * place - half for place, name in enumerate(names)}
     return dict.fromkeys(ours["series"], 0.0) | offsets
 

@@ -226,6 +226,22 @@ def test_series_that_share_no_place_and_published_ones_stay_there():
         assert pixels(line, line.get_xydata()) == pytest.approx(places)
 
 
+@pytest.mark.parametrize("others", [[], ["lm"]], ids=["none", "one"])
+def test_a_panel_with_fewer_series_cuts_none_of_those_that_share_its_places(others):
+    """Whichever of the panels comes last."""
+    names = ["mt", "lm", "mlm", "untrained", "untrained_causal"]
+    for order in ((names, others), (others, names)):
+        figure = Figure(figsize=(4, 2))
+        panels = figure.subplots(1, 2, sharex=True)
+        for axes, some in zip(panels, order, strict=True):
+            parts = [curve([1, 2, 3]).assign(series=name) for name in some]
+            style.curves(axes, pd.concat([curve([]), *parts]), style.objective)
+        Agg(figure).draw()
+        for axes in panels:
+            found = [pixels(line, line.get_xydata())[:, 0] for line in axes.get_lines()]
+            assert all(axes.bbox.x0 < x < axes.bbox.x1 for line in found for x in line)
+
+
 def test_axes_without_a_point_say_so():
     axes = Figure().subplots()
     style.curves(axes, curve([0, 1]).head(0), style.objective)
