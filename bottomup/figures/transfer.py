@@ -35,7 +35,14 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
     A broken line across a panel is what is fine-tuned. It reads the top layer, which is its `x`;
     its mark stands right of it.
+
+    Raises NoRowsError if no task has two labels, or none a value.
     """
+    if [*tables.get("transfer", NEEDED)] == ["objective", "seed"]:
+        raise NoRowsError(
+            "of no task in measures.transfer.tasks has this text two labels, as of `origin` where "
+            "all sentences are from one source; ask for another task"
+        )
     named = table(tables, "transfer", NEEDED).rename(columns={"objective": "series", "layer": "x"})
     measured = named.dropna(subset=["value"]).sort_values("x")
     if measured.empty:

@@ -73,3 +73,12 @@ def test_a_task_alone_and_without_what_moved():
 def test_without_values_one_line():
     with pytest.raises(UserError, match=r"no values; raise measures\.transfer\."):
         transfer.draw({"transfer": table().assign(value=float("nan"))})
+
+
+def test_a_text_of_one_source_says_why_there_is_no_figure():
+    """The table of a run without tasks has no columns but those that name the run."""
+    with pytest.raises(UserError, match="has this text two labels, as of `origin`"):
+        transfer.draw({"transfer": pd.DataFrame(columns=["objective", "seed"])})
+    few = table().head(0)  # without values that rest on too few cases
+    with pytest.raises(UserError, match="has no rows"):
+        transfer.draw({"transfer": few})
