@@ -25,8 +25,8 @@ HATCHES = ["", "////", "....", "xxxx", "----", "oooo", "||||"]  # of origins, in
 def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `cleaning`, `splits` and `frequencies`.
 
-    `n_tokens` is the number of most frequent tokens on which mutual information is measured, all
-    that the text has if these are fewer.
+    `n_tokens` is the number of most frequent tokens on which mutual information is measured, if it
+    is; all that the text has if these are fewer.
     """
     cleaning = table(tables, "cleaning", ["origin", "step", "dropped", "remaining"])
     splits = table(tables, "splits", ["split", "origin", "pairs", "source_words"])
@@ -130,7 +130,8 @@ def _draw_frequencies(axes: Axes, shown: pd.DataFrame) -> None:
     axes.set(xlabel="rank (1 = most frequent)", ylabel="occurrences")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:,g}")
-    text = f"measured: {share['x']:,.0f} tokens,\n{share['y']:.0%} of the occurrences"
+    # Not "measured": a study may leave the table of mutual information out.
+    text = f"the {share['x']:,.0f} most frequent tokens,\n{share['y']:.0%} of the occurrences"
     axes.annotate(text, (0.07, 0.06), xycoords="axes fraction")
 
 

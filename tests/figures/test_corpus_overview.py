@@ -64,4 +64,4 @@ def test_tokens_that_the_text_lacks_are_not_said_to_be_measured(study):
     figure, points = corpus_overview.draw(tables, n_tokens=400)
     assert values(points, "frequencies", None, "share of occurrences") == {20: 1.0}
     [said] = figure.axes[3].texts
-    assert said.get_text() == "measured: 20 tokens,\n100% of the occurrences"
+    assert said.get_text() == "the 20 most frequent tokens,\n100% of the occurrences"
