@@ -55,7 +55,8 @@ def split(
 
     Raises UserError if the sizes leave no text to train on, if nothing is left of a split that
     should have text, or if no document has two sentences to join. Warns of dev and test splits of
-    more than twice their sizes, and of splits that lose more than half of what was drawn for them.
+    more than twice their sizes, of splits that lose more than half of what was drawn for them, and
+    of a test split of one document.
     """
     documents, names = pd.factorize(pairs["document"])
     if packed_words is not None and len(names) == len(pairs):
@@ -98,6 +99,7 @@ def split(
                 f"all {drawn_by[name].sum()} sentences drawn for {name} repeat other text: ask for "
                 f"more {name}_words, or set near_duplicates to keep"
             )
+    _tell_of_one_document(tables["test"])
     return tables, pd.DataFrame(counts)
 
 
@@ -134,6 +136,18 @@ def _tell_size(name: str, asked: int, sizes: np.ndarray) -> None:
             " stay whole: the longest has %d; if that is too much, change corpus.splits.seed, or "
             "take text of shorter documents",
             *(name, asked, sizes.sum(), sizes.max()),
+        )
+
+
+def _tell_of_one_document(test: pd.DataFrame) -> None:
+    """Warn of a test split without blocks of documents to leave out, before models are trained."""
+    if test["document"].nunique() == 1 < len(test):
+        log.warning(
+            "the test split is of one document, %s, and intervals are over documents: none can be "
+            "had, nor what is learned of some documents and tested on others, as the linear "
+            "classifier of mutual_information; raise corpus.splits.test_words, take text of more "
+            "documents, or do not name them",
+            test["document"].iloc[0],
         )
 
 

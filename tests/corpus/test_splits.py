@@ -71,12 +71,32 @@ def test_a_split_of_more_than_twice_its_size_says_so(caplog):
         caplog.clear()
         tables, _ = split(pairs, **SIZES | {"seed": seed, "test_words": 8, "dev_words": 4})
         [name] = (name for name in SPLITS if "long" in {*tables[name]["document"]})
-        said[name] = [line.partition(", since")[0] for line in caplog.messages]
+        sizes_said = [line for line in caplog.messages if "asks for" in line]
+        said[name] = [line.partition(", since")[0] for line in sizes_said]
     assert said == {
         "train": [],
         "dev": ["corpus.splits.dev_words asks for 4 source words, and the split has 200"],
         "test": ["corpus.splits.test_words asks for 8 source words, and the split has 200"],
     }
+
+
+@pytest.mark.parametrize(("test_words", "warned"), [(5, True), (9, False)])
+def test_held_out_text_of_one_document_is_told_before_models_are_trained(
+    test_words, warned, caplog
+):
+    """Three chapters of two words a sentence: no block of documents can be left out of one."""
+    rows = [(f"chapter {n % 3}", f"word{n} other", "", "novel") for n in range(12)]
+    pairs = pd.DataFrame(rows, columns=["document", "source", "target", "origin"])
+    split(
+        pairs.assign(document=[f"{n % 12}" for n in range(12)]),
+        **SIZES | {"test_words": 5, "dev_words": 2},
+    )
+    assert not caplog.messages, "lines that name no document are a text of many"
+    tables, _ = split(pairs, **SIZES | {"test_words": test_words, "dev_words": 0})
+    assert tables["test"]["document"].nunique() == 2 - warned
+    assert [line.startswith("the test split is of one document") for line in caplog.messages] == (
+        [True] * warned
+    )
 
 
 def test_repeats_are_dropped_from_train_first_and_counted(pairs):
