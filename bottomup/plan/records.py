@@ -12,7 +12,8 @@ By itself, Snakemake (9.27)
 - takes an output of which it has no record for up to date, if no input is newer: that of a study
   which was copied under another name, for one;
 - does not see that an input was written while a job read it, nor that another Snakemake, on a node
-  of a cluster, runs a job by a plan of its own.
+  of a cluster, runs a job by a plan of its own;
+- leaves in the folder of a model what an earlier job wrote there beside the outputs of the rule.
 
 No setting or plugin changes this. So this module replaces the methods that decide it, and calls the
 old ones for the rest. tests/plan/test_records.py fails if Snakemake decides it elsewhere.
@@ -21,6 +22,7 @@ old ones for the rest. tests/plan/test_records.py fails if Snakemake decides it 
 import hashlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -34,6 +36,7 @@ from snakemake.rules import Rule
 
 from bottomup.plan import contents, nodes
 from bottomup.core.differences import INPUTS, OUTPUTS, PARAMS
+from bottomup.core.names import WEIGHTS
 from bottomup.plan.failures import REASONS
 from bottomup.plan.reading import misleading, typed
 from bottomup.plan.slices import Slice, is_ours
@@ -226,7 +229,7 @@ _prepare_by_snakemake = Job.prepare
 
 
 async def _prepare(job: Job) -> None:
-    """Prepare a job, or fail it if it is not as it was planned."""
+    """Prepare a job, with new folders for its models, or fail it if it is not as it was planned."""
     now = slice_of(job)
     if now and (line := nodes.unlike_its_plan(str(job.output[0]), now)):
         for log in map(Path, job.log):  # the first Snakemake reads them to say why a job failed
@@ -234,6 +237,21 @@ async def _prepare(job: Job) -> None:
             log.write_text(f"error: {line}\n")
         raise WorkflowError(line, rule=job.rule)
     await _prepare_by_snakemake(job)
+    for weights in (path for path in map(Path, job.output) if now and path.name == WEIGHTS):
+        _empty(weights.parent, job)
+
+
+def _empty(folder: Path, job: Job) -> None:
+    """Make the folder of a model anew. Snakemake deletes the outputs that a rule declares, but an
+    earlier job may have left others, such as files of another tokenizer, which transformers would
+    read, and in the folder of a group they are of another user, whose permissions no job may set.
+    """
+    try:
+        shutil.rmtree(folder)
+        folder.mkdir()
+    except OSError as error:
+        line = f"{folder} cannot be made anew: {error.strerror or error}; delete it and run again"
+        raise WorkflowError(line, rule=job.rule) from error
 
 
 _end = Job.postprocess

@@ -9,6 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from snakemake.exceptions import WorkflowError
 from snakemake.iocontainers import InputFiles, OutputFiles
 from transformers import ByT5Tokenizer, T5Config, T5ForConditionalGeneration
 
@@ -25,7 +26,7 @@ STUDY = ("--configfile", "study.yaml")
 def job(inputs, outputs=None, of_rule=None, **params):
     """A job with these files by name, these params, and those of its rule where they differ."""
     files = InputFiles(fromdict=inputs), OutputFiles(fromdict=outputs or {})
-    rule = SimpleNamespace(params=of_rule or params)
+    rule = SimpleNamespace(params=of_rule or params, name="a", lineno=1, snakefile="rules.smk")
     return SimpleNamespace(params=params, input=files[0], output=files[1], rule=rule)
 
 
@@ -58,6 +59,41 @@ def test_a_job_that_failed_leaves_no_record(failed, monkeypatch):
     monkeypatch.setattr(records, "_changed", lambda *_: iter(()))
     asyncio.run(records._postprocess(failing, error=failed))
     assert cleaned == [failing] * failed
+
+
+def prepared(one, monkeypatch):
+    """Have a job prepared, without what Snakemake does for it."""
+
+    async def by_snakemake(_):
+        pass
+
+    monkeypatch.setattr(records, "_prepare_by_snakemake", by_snakemake)
+    monkeypatch.setattr(records.nodes, "unlike_its_plan", lambda *_: None)
+    asyncio.run(records._prepare(one))
+
+
+def test_the_folder_of_a_model_begins_empty(tmp_path, monkeypatch):
+    """Of another tokenizer before it, transformers would read what this one has not."""
+    model, checkpoint = tmp_path / "a-0/model", tmp_path / "a-0/checkpoint"
+    for folder in (model / "target", checkpoint):
+        folder.mkdir(parents=True)
+        (folder / "added_tokens.json").write_text("{}")
+    (model / "added_tokens.json").write_text("{}")
+    outputs = {name: str(model / name) for name in ("model.safetensors", "config.json")}
+    prepared(job({}, outputs, settings="a user's own"), monkeypatch)
+    assert (model / "target/added_tokens.json").exists()
+    prepared(job({}, outputs, settings=Slice({"k": 1})), monkeypatch)
+    assert [*model.iterdir()] == [] and [*checkpoint.iterdir()] != []
+
+
+def test_the_folder_of_a_model_that_cannot_be_made_anew_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes").write_text("mine")
+    (tmp_path / "model").symlink_to(tmp_path / "mine")
+    one = job({}, {"model": str(tmp_path / "model/model.safetensors")}, settings=Slice({"k": 1}))
+    with pytest.raises(WorkflowError, match=r"model cannot be made anew: .*; delete it and run"):
+        prepared(one, monkeypatch)
+    assert (tmp_path / "mine/notes").read_text() == "mine"
 
 
 def test_what_is_recorded_of_a_job_has_the_order_of_its_inputs():
