@@ -30,6 +30,7 @@ from bottomup.plan import links, start
 from bottomup.plan.config import load, require_packages
 from bottomup.plan.digest import ROOT, count_versions_of
 from bottomup.plan.failures import (
+    choose_without_a_temporary_file,
     expect_a_stop,
     note_why_the_cluster_fails,
     say_how_it_ended,
@@ -99,6 +100,7 @@ onstart:
     if not ON_CLUSTER:
         # It limits nothing here, and in the end takes a fifth of a core (profiles/README.md).
         workflow.scheduler.job_rate_limiter = None
+    choose_without_a_temporary_file(workflow.scheduler)
     expect_a_stop()
     note_why_the_cluster_fails()
     PROGRESS.start()

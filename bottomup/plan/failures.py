@@ -41,6 +41,28 @@ def note_why_the_cluster_fails() -> None:
     AbstractExecutor.report_job_error = _report
 
 
+def choose_without_a_temporary_file(scheduler) -> None:
+    """From now on, have Snakemake's scheduler choose jobs also where its solver cannot write to the
+    folder for temporary files, as on a full disk: by its own simpler way, and with a warning."""
+    choose = scheduler._job_selector
+    told: set[str] = set()
+
+    def chosen(*arguments):
+        try:
+            return choose(*arguments)
+        except OSError as error:
+            if error.strerror not in told:
+                logging.getLogger("snakemake.logging").warning(
+                    f"no temporary file can be written ({error.strerror}), so jobs are chosen in a "
+                    "simpler way, and some may fail; free some space, or set TMPDIR to a folder "
+                    "with room"
+                )
+            told.add(error.strerror)
+            return None
+
+    scheduler._job_selector = chosen
+
+
 _report_by_snakemake = AbstractExecutor.report_job_error
 
 

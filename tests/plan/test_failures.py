@@ -1,3 +1,5 @@
+import errno
+import inspect
 import logging
 import os
 import re
@@ -8,11 +10,13 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake_interface_executor_plugins.executors.base import AbstractExecutor, SubmittedJobInfo
 
 from bottomup.core import running
 from bottomup.plan.failures import (
     REASONS,
+    choose_without_a_temporary_file,
     expect_a_stop,
     last_line,
     note_why_the_cluster_fails,
@@ -211,4 +215,30 @@ def test_the_clear_line_comes_last(checkout):
     assert header == "failed:"
     assert line.startswith(
         "results/planned/logs/fetch_corpus.files.log: error: text/en.txt has 2 lines "
+    )
+
+
+def test_jobs_are_chosen_though_no_temporary_file_can_be_written(caplog):
+    """Snakemake takes its simpler way for None; its solver writes a file for each choice."""
+    full = OSError(errno.ENOSPC, "No space left on device")
+    answers = iter([["a"], full, full])
+
+    def choose(_):
+        if isinstance(answer := next(answers), OSError):
+            raise answer
+        return answer
+
+    scheduler = SimpleNamespace(_job_selector=choose)
+    choose_without_a_temporary_file(scheduler)
+    assert [scheduler._job_selector("jobs") for _ in range(3)] == [["a"], None, None]
+    [line] = caplog.messages
+    assert "(No space left on device)" in line and "set TMPDIR to" in line
+
+
+def test_snakemake_chooses_jobs_where_it_is_expected_to():
+    """If it does so elsewhere, a full folder for temporary files ends a study in a traceback."""
+    source = inspect.getsource(JobScheduler)
+    assert source.count("self._job_selector = scheduler.select_jobs") == 1
+    assert (
+        "if selected is None:\n                    selected = self.job_selector_greedy(" in source
     )
