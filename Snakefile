@@ -41,6 +41,7 @@ from bottomup.plan.progress import Progress
 from bottomup.plan.reading import misleading, started, typed
 from bottomup.plan.reasons import say_what_differs
 from bottomup.plan.records import keep_exact, write_plan
+from bottomup.plan.shared import require_readable
 
 min_version("9.25")
 keep_exact()
@@ -60,6 +61,10 @@ with in_one_line("the study cannot start:\n"):
 if workflow.is_main_process:
     with in_one_line():
         links.require_none(Path(f"results/{STUDY.study}"))
+        require_readable(
+            Path(f"results/{STUDY.study}"),
+            *map(Path, (".snakemake/metadata", ".snakemake/incomplete")),
+        )
         start.require_none_at_work(Path(f"results/{STUDY.study}"), TYPED)
         make_again_what_was_lost(Path(f"results/{STUDY.study}"))
     start.run_in(Path(f"results/{STUDY.study}"))
