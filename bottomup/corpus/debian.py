@@ -5,10 +5,12 @@ Mirrors and keys are those that the machine's apt knows; our own files are in th
 """
 
 import fcntl
+import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TextIO
 
 from pydantic import Field, field_validator, model_validator
 
@@ -78,16 +80,36 @@ def packages(names: Sequence[str], folder: Path, otherwise: str) -> list[Path]:
 
     Raises UserError if apt-get cannot get one; it ends in `otherwise`, what to do instead.
     """
-    complaint = ""
-    if missing := _missing(names, folder):
-        complaint = _apt(["download", *missing], folder, otherwise)
-    if missing := _missing(names, folder):
-        # The system's lists are empty or old, and we may not be allowed to renew them.
-        complaint = renew_lists(folder, [], otherwise)
-        complaint += _apt([*_own_lists(folder), "download", *missing], folder, otherwise)
-    if missing := _missing(names, folder):
-        raise UserError(f"apt-get cannot download {', '.join(missing)}: {complaint}{otherwise}")
+    if _missing(names, folder):
+        with _alone(folder) as lock:
+            complaint = _download(names, [], folder, lock, otherwise)
+            if _missing(names, folder):
+                # The system's lists are empty or old, and we may not be allowed to renew them.
+                complaint = _renew(folder, [], lock, otherwise)
+                complaint += _download(names, _own_lists(folder), folder, lock, otherwise)
+        if missing := _missing(names, folder):
+            raise UserError(f"apt-get cannot download {', '.join(missing)}: {complaint}{otherwise}")
     return [max(folder.glob(f"{name}_*.deb")) for name in names]
+
+
+def _download(
+    names: Sequence[str], options: list[str], folder: Path, lock: TextIO, otherwise: str
+) -> str:
+    """Download those packages that the folder lacks, each into it once it is whole. Returns
+    apt-get's last complaint.
+
+    apt-get writes to a file of the final name, of which a kill or a full disk leaves a part; called
+    again, it goes on with that part.
+    """
+    if not (missing := _missing(names, folder)):
+        return ""  # since another program had the lock
+    (parts := folder / "apt/parts").mkdir(parents=True, exist_ok=True)
+    status, complaint = _apt([*options, "download", *missing], folder, parts, lock, otherwise)
+    for name in missing if status == 0 else []:
+        # Of an earlier version there may be a part, which was begun earlier.
+        if found := sorted(parts.glob(f"{name}_*.deb"), key=lambda path: path.stat().st_ctime_ns):
+            os.replace(found[-1], folder / found[-1].name)
+    return complaint
 
 
 def renew_lists(folder: Path, languages: Sequence[str], otherwise: str) -> str:
@@ -96,13 +118,18 @@ def renew_lists(folder: Path, languages: Sequence[str], otherwise: str) -> str:
 
     Raises UserError, ending in `otherwise`, if there is no apt-get.
     """
+    with _alone(folder) as lock:
+        return _renew(folder, languages, lock, otherwise)
+
+
+def _renew(folder: Path, languages: Sequence[str], lock: TextIO, otherwise: str) -> str:
     own_lists = _own_lists(folder)
     # No command line option removes the languages that the system's files name.
     own_file = folder / "apt/apt.conf"
     wanted = " ".join(f'"{language}";' for language in languages or ["none"])
     own_file.write_text(f"#clear Acquire::Languages;\nAcquire::Languages {{ {wanted} }};\n")
     options = ["-c", str(own_file), "-oAcquire::GzipIndexes=false", *own_lists]
-    return _apt([*options, "update"], folder, otherwise)
+    return _apt([*options, "update"], folder, folder, lock, otherwise)[1]
 
 
 def _missing(names: Sequence[str], folder: Path) -> list[str]:
@@ -114,19 +141,35 @@ def _own_lists(folder: Path) -> list[str]:
     return [f"-oDir::State::lists={folder}/apt/lists"]
 
 
-def _apt(arguments: list[str], folder: Path, otherwise: str) -> str:
-    """Run apt-get in the folder. Returns its last complaint, if any, as the start of a sentence."""
+@contextmanager
+def _alone(folder: Path) -> Iterator[TextIO]:
+    """A context in which no other program has apt-get write to the folder; it waits for one that
+    does. Sources, and studies, are fetched in parallel, and one apt does not wait for another."""
+    (folder / "apt").mkdir(parents=True, exist_ok=True)
+    with (folder / "apt/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock
+
+
+def _apt(
+    arguments: list[str], folder: Path, cwd: Path, lock: TextIO, otherwise: str
+) -> tuple[int, str]:
+    """Run apt-get in `cwd`, with its cache in the folder. Returns its status, and its last
+    complaint, if any, as the start of a sentence."""
     (folder / "apt/cache/archives/partial").mkdir(parents=True, exist_ok=True)
     # As root, apt would change to a user who may not write to the folder.
     command = ["apt-get", "-oAPT::Sandbox::User=root", "-oAcquire::http::Timeout=30"]
     command += [f"-oDir::Cache={folder}/apt/cache", *arguments]
     try:
-        # One at a time: sources are fetched in parallel, and one apt does not wait for another.
-        with (folder / "apt/lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            done = subprocess.run(
-                command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True
-            )
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            pass_fds=[lock.fileno()],  # so that one which outlives us is waited for, too
+        )
     except FileNotFoundError as error:
         raise UserError(f"this machine has no apt-get; {otherwise}") from error
-    return "".join(f"{line}; " for line in done.stderr.strip().splitlines()[-1:])
+    lines = done.stderr.strip().splitlines()[-1:]
+    return done.returncode, "".join(f"{line}; " for line in lines)

@@ -7,16 +7,19 @@ from bottomup.corpus import debian
 
 # Has what `offers` lists, once the lists are its own; notes how it was called, and its settings.
 APT_GET = """#!/bin/bash
-echo "$@" >>calls
+[[ $PWD == */apt/parts ]] && root=../.. || root=.
+echo "$@" >>$root/calls
 while [[ $1 == -* ]]; do
-    [[ $1 == -c ]] && shift && cp "$1" settings
-    [[ $1 == -oDir::State::lists=$PWD/apt/lists ]] && own=1
+    [[ $1 == -c ]] && shift && cp "$1" $root/settings
+    [[ $1 == -oDir::State::lists=*/downloads/apt/lists ]] && own=1
     shift
 done
 [[ $1 == update ]] && exit
 shift
 for name; do
-    [[ $own ]] && grep -qx "$name" offers || { echo "E: Unable to locate $name" >&2; exit 100; }
+    [[ $own ]] && grep -qx "$name" $root/offers && continue
+    echo "E: Unable to locate $name" >&2
+    exit 100
 done
 for name; do touch "${name}_1%3a2.0-1_all.deb"; done
 """
@@ -87,3 +90,45 @@ def test_sources_that_are_fetched_side_by_side_wait_for_each_other(folder, tmp_p
     with ThreadPoolExecutor() as several:
         renewed = [several.submit(debian.renew_lists, folder, ["en"], "") for _ in range(3)]
     assert [each.result() for each in renewed] == [""] * 3
+
+
+# Writes what is asked for, or a part of it where the disk is full; goes on with a part.
+SLOW_APT_GET = """#!/bin/bash
+[[ $* == *update* ]] && exit
+while [[ $1 != download ]]; do shift; done
+for name in "${@:2}"; do
+    part="${name}_2_all.deb"
+    printf first >"$part"
+    [[ -e ../../full ]] && { echo "E: disk full" >&2; exit 100; }
+    printf whole >"$part"
+done
+"""
+
+
+def test_a_part_of_a_package_counts_for_none(folder, tmp_path):
+    """As a kill of apt-get leaves it, or a full disk: the same call goes on."""
+    (tmp_path / "bin/apt-get").write_text(SLOW_APT_GET)
+    (folder / "full").touch()
+    (folder / "apt/parts").mkdir(parents=True)
+    (folder / "apt/parts/one_1_all.deb").write_text("of last month, and not whole")
+    with pytest.raises(UserError, match="cannot download one: E: disk full"):
+        debian.packages(["one"], folder, "")
+    assert (folder / "apt/parts/one_2_all.deb").read_text() == "first"
+    (folder / "full").unlink()
+    [one] = debian.packages(["one"], folder, "")
+    assert (one.name, one.read_text()) == ("one_2_all.deb", "whole")
+
+
+def test_what_another_study_has_downloaded_meanwhile_is_taken(folder):
+    with ThreadPoolExecutor() as several:
+        found = [several.submit(debian.packages, ["one"], folder, "") for _ in range(3)]
+    assert len({tuple(each.result()) for each in found}) == 1
+    assert [call[-1] for call in calls(folder)] == ["one", "update", "one"]
+
+
+def test_what_is_there_is_taken_from_a_folder_that_cannot_be_written(folder):
+    """Nothing is made in it, not even a lock."""
+    (folder / "one_1_all.deb").touch()
+    before = {*folder.rglob("*")}
+    assert [path.name for path in debian.packages(["one"], folder, "")] == ["one_1_all.deb"]
+    assert {*folder.rglob("*")} == before

@@ -261,17 +261,17 @@ def apt(monkeypatch, tmp_path, help_pages):
     """An apt-get whose lists are empty until they are renewed."""
     calls = []
 
-    def run(arguments, folder, _):
+    def run(arguments, _, cwd, *__):
         command = next(name for name in ("update", "download") if name in arguments)
         calls.append(arguments[arguments.index(command) :])
         updated = ["update"] in calls
         if calls[-1][0] == "download":
             if not updated:
-                return "E: Unable to locate package; "
+                return 100, "E: Unable to locate package; "
             name = f"{calls[-1][1]}_4%3a7.4.7-1+deb12u14_all.deb"
             pages = {f"./usr/share/{path}": html for path, html in help_pages.items()}
-            (folder / name).write_bytes(deb(pages))
-        return ""
+            (cwd / name).write_bytes(deb(pages))
+        return 0, ""
 
     monkeypatch.setattr(debian, "_apt", run)
     return calls
@@ -303,7 +303,7 @@ def test_no_apt_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
 
 
 def test_no_network_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(debian, "_apt", lambda arguments, *_: f"E: no {arguments[-1]}; ")
+    monkeypatch.setattr(debian, "_apt", lambda given, *_: (100, f"E: no {given[-1]}; "))
     expected = "help-en-us: E: no update; E: no libreoffice-help-en-us; set `from: archive`"
     with pytest.raises(UserError, match=expected):
         fetch(Options(), tmp_path / "downloads")
