@@ -190,7 +190,7 @@ rule latex:
 
 
 if workflow.is_main_process:
-    start.require_known_targets(workflow, TYPED.targets)
+    start.require_known_targets(workflow, start.named(TYPED))
 
 
 onsuccess:

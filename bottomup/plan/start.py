@@ -86,8 +86,14 @@ def require_known_targets(workflow: "Workflow", targets: Sequence[str]) -> None:
     workflow.check = also_targets
 
 
+def named(given: Namespace) -> list[str]:
+    """The rules and files that a command names: what is to be made, and by options that choose
+    among jobs. given: the command, from `reading.typed`."""
+    return [*given.targets, *given.forcerun, *given.until, *given.omit_from, *given.prioritize]
+
+
 def require_known(targets: Sequence[str], rules: Sequence["Rule"]) -> None:
-    """Raise UserError if something that is to be made is neither a rule nor a file of one."""
+    """Raise UserError if one of the targets is neither a rule nor a file of one."""
     names = [rule.name for rule in rules]
     for target in targets:
         if target in names or any(rule.is_producer(os.path.normpath(target)) for rule in rules):

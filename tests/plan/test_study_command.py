@@ -248,8 +248,17 @@ def test_what_a_rule_makes_passes():
     start.require_known(["plot_probes", "./results/a/figures/probes.png"], [OneRule()])
 
 
-def test_snakemake_asks_for_what_is_made_once_it_knows_its_rules(unbuilt):
-    command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", "--", "al"]
+def test_what_options_name_is_asked_for_as_what_is_to_be_made():
+    """Of what no rule makes, Snakemake speaks of input functions, or not at all."""
+    options = ["--forcerun", "--until", "--omit-from", "--prioritize"]
+    words = [word for option in options for word in (option, option.strip("-"))]
+    assert start.named(typed([*words, "--", "all"])) == ["all", *(o.strip("-") for o in options)]
+    assert start.named(typed(["-n"])) == []
+
+
+@pytest.mark.parametrize("before", ["--", "--forcerun"])
+def test_snakemake_asks_for_what_is_named_once_it_knows_its_rules(unbuilt, before):
+    command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", before, "al"]
     done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True)
     *_, line = done.stderr.splitlines()
     assert done.returncode == 1 and "Exception" not in done.stderr
