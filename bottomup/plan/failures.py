@@ -45,7 +45,7 @@ def choose_without_a_temporary_file(scheduler) -> None:
     """From now on, have Snakemake's scheduler choose jobs also where its solver cannot write to the
     folder for temporary files, as on a full disk: by its own simpler way, and with a warning."""
     choose = scheduler._job_selector
-    told: set[str] = set()
+    told: set[str | None] = set()
 
     def chosen(*arguments):
         try:
