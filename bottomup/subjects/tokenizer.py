@@ -17,6 +17,9 @@ from bottomup.subjects.admission import OFFLINE, admitted, first_line, seen
 
 # Text that tokenizers cut differently: case, digits, marks, accents, spaces, other scripts.
 SAMPLE = "The 1234 cats don't sit; w5 w10,\u00c9lan na\u00efve  x1y2 \u732b\n"
+# Where mistral-common is installed, it would open a tekken.json, as a tokenizer that is neither a
+# fast one nor one like others in Python.
+OPTIONS = OFFLINE | {"mistral_format": False}
 # The key of a tokenizer.json that only names the files of a tokenizer in Python.
 IN_PYTHON = "in_python"
 # What a tokenizer's model has from text.
@@ -28,7 +31,7 @@ def load(folder: Path) -> Tokenizer:
     if _is_of_tokenizers(folder / "tokenizer.json"):
         with seen(folder) as shown:
             try:
-                opened = AutoTokenizer.from_pretrained(shown, **OFFLINE)
+                opened = AutoTokenizer.from_pretrained(shown, **OPTIONS)
             except Exception:  # of the family's class, which the file need not fit
                 opened = PreTrainedTokenizerFast.from_pretrained(shown, **OFFLINE)
             return _from(_as_saved(opened, shown), folder)
@@ -37,9 +40,11 @@ def load(folder: Path) -> Tokenizer:
         "of the family's own tokenizer, such as vocab.txt, or vocab.json with source.spm and "
         "target.spm, and the packages that it needs"
     )
+    if (folder / "tekken.json").exists():
+        lacking += "; tekken.json is not read: add the tokenizer.json that is published beside it"
     with admitted(folder) as shown:
         try:
-            opened = _from(AutoTokenizer.from_pretrained(shown, **OFFLINE), folder)
+            opened = _from(AutoTokenizer.from_pretrained(shown, **OPTIONS), folder)
         except Exception as error:  # a damaged file can raise anything
             line = first_line(error).replace(str(shown), str(folder))
             raise UserError(f"{lacking}: {line}") from error

@@ -270,6 +270,21 @@ def test_without_a_tokenizer_the_whole_reason_is_told(tmp_path):
     refused(folder, r"no tokenizer in .* from one of: \(1\) a `tokenizers` .* \(3\) an equivalent")
 
 
+def test_a_tokenizer_of_mistral_common(tmp_path, monkeypatch):
+    """What it would open, where it is installed, does not even say whether it is fast."""
+    folder = families.save(FAMILIES["llama"], tmp_path)
+    (folder / "tekken.json").write_text("{}")
+    usual = AutoTokenizer.from_pretrained
+
+    def installed(*arguments, mistral_format=None, **options):
+        return object() if mistral_format is None else usual(*arguments, **options)
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", installed)
+    assert subjects.load(folder).tokenizer.encode("w3 w4").ids == [3, 4]
+    (folder / "tokenizer.json").unlink()
+    refused(folder, r"no tokenizer in .*; tekken.json is not read: add the tokenizer.json")
+
+
 @pytest.mark.parametrize("kind", [ViTConfig, Wav2Vec2Config])
 @pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])
 def test_a_model_of_pictures_or_sound(kind, opening, tmp_path):
