@@ -34,13 +34,14 @@ OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 CONFIGS = ("config.json", "tokenizer_config.json")
 SPECIALS, NAMES_TOKENS = "special_tokens_map.json", ("_token", "_tokens")
 # Keys that say how a model is run: attention, kernels, adapters, devices, formats of numbers and
-# outputs, files, and whether text is cut at random. They are left out, since `checkpoint` decides
-# all that. They match as a whole: a key that only contains one may be part of a family's shape.
+# outputs, files, how much at once, and whether text is cut at random. They are left out, since
+# `checkpoint` decides all that. They match as a whole: a key that only contains one may be part of
+# a family's shape.
 MACHINERY = re.compile(
     r"\w*implementation(_\w+)?|use_kernels|kernel_(config|mapping)|trust_remote_code|"
     r"(fusion|distributed|peft)_config|device_map|transformers_weights|\w*name_or_path|"
     r"_?commit_hash|adapter_kwargs|(torch_)?dtype|chat_template|\w*_files?|(use_)?return_dict|"
-    r"enable_sampling"
+    r"enable_sampling|chunk_size_feed_forward"
 )
 # Keys without which a model would be another one: they name code, or say what weights mean.
 CODE, QUANTIZED = "auto_map", re.compile(r"^(quantization|compression)_config$|^quant_method$")
@@ -201,15 +202,17 @@ def _refuse(path: Path, key: str, value: object) -> None:
     """Raise UserError for a key of a config that no model may have."""
     if key == CODE:
         raise UserError(
-            f"{path} asks for code of its own ({CODE}), which is never run; "
-            "allowed: a checkpoint of a kind that transformers itself knows"
+            f"{path} asks for code of its own ({CODE}), which is never run; allowed: a checkpoint "
+            "of a kind that transformers itself knows. If transformers computes the same without "
+            f"that code, as of families that it came to know later, delete {CODE} in a copy"
         )
     if QUANTIZED.search(key) and value:
         method = value.get("quant_method") if isinstance(value, dict) else value
+        said = f"{key}: {method}" if method else key  # older files name no method
         raise UserError(
-            f"{path} says that its weights are quantized ({key}: {method}), and such weights are "
-            f"not read; allowed: {', '.join(NUMBERS)}. Load it where it was made, dequantize() the "
-            "model, and save_pretrained it"
+            f"{path} says that its weights are quantized ({said}), and such weights are not read; "
+            f"allowed: {', '.join(NUMBERS)}. Load it where it was made, dequantize() the model, "
+            "and save_pretrained it"
         )
     counts = COUNTS.search(key) and not SIZES.search(key)
     if counts or key in LABELS or isinstance(value, list):
@@ -274,6 +277,8 @@ def seen(folder: Path, weights: bool = False) -> Iterator[Path]:
 
 
 def first_line(error: Exception) -> str:
+    if isinstance(error, KeyError):  # which tells the key alone
+        return f"it lacks {error}"
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
     # The first line of some says only where, and those after it what.
     return " ".join(lines if lines[0].endswith(":") else lines[:1]).rstrip(".")
@@ -282,6 +287,6 @@ def first_line(error: Exception) -> str:
 def _named(folder: Path) -> str:
     """A folder, with the family of its model if it has one that can be read."""
     try:
-        return f"the {model_type(folder)} in {folder}"
+        return f"the {model_type(folder) or 'model'} in {folder}"
     except UserError:
         return str(folder)

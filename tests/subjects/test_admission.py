@@ -94,6 +94,7 @@ def test_of_the_map_of_special_tokens_only_names_of_tokens_are_seen(folder):
         ("extra_files", ["/elsewhere.safetensors"]),
         ("fast_tokenizer_files", ["tokenizer.4.0.json"]),
         ("enable_sampling", True),
+        ("chunk_size_feed_forward", 3),
     ],
 )
 def test_how_a_model_is_run_is_not_its_configs_to_say(folder, key, value, inside):
@@ -116,7 +117,8 @@ def test_a_config_calls_nothing_but_models(folder, named, monkeypatch):
 
 def test_what_a_family_knows_of_its_shape_is_left(folder):
     """In transformers as it is installed: adapters of X-MOD, kernels of Mamba and all others. The
-    type of numbers and the form of an answer are known to all, and ours to say."""
+    type of numbers, the form of an answer and how much is computed at once are known to all, and
+    ours to say."""
     known = {
         field.name
         for kind in every_family.classes(PreTrainedConfig, "configuration_")
@@ -126,6 +128,7 @@ def test_what_a_family_knows_of_its_shape_is_left(folder):
     edit(folder / "config.json", **dict.fromkeys(known))
     with admitted(folder) as there:
         assert known - json.loads((there / "config.json").read_text()).keys() == {
+            "chunk_size_feed_forward",
             "dtype",
             "return_dict",
         }
@@ -156,11 +159,13 @@ def test_a_model_of_too_many_parts(folder, opening, monkeypatch):
     ("values", "pattern"),
     [
         ({"quantization_config": {"quant_method": "any"}}, r"quantized \(quantization_config: any"),
+        ({"quantization_config": {"load_in_8bit": True}}, r"quantized \(quantization_config\)"),
         (
             {"text_config": {"compression_config": {"a": 1}}},
             r"are quantized .*dequantize",
         ),
-        ({"text_config": [{"auto_map": {}}]}, r"asks for code of its own \(auto_map\)"),
+        ({"text_config": [{"auto_map": {}}]}, r"own \(auto_map\), .* delete auto_map in a"),
+        ({"model_type": None}, "does not load the model in .*: The"),
         ({"num_hidden_layers": 10**9}, "num_hidden_layers: 1000000000; allowed: at most 32768"),
         ({"num_labels": 10**12}, "num_labels: 1000000000000; allowed: at most 1048576"),
         ({"attention_types": [[["global"], 10**9]]}, "attention_types: 1000000000; allowed: at m"),
