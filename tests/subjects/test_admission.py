@@ -16,7 +16,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.subjects import admission
-from bottomup.subjects.admission import admitted, weight_files
+from bottomup.subjects.admission import admitted, first_line, weight_files
 from tests.subjects import every_family
 from tests.subjects.test_checkpoint_folders import edit, refused
 
@@ -177,6 +177,11 @@ def test_a_model_of_too_many_parts(folder, opening, monkeypatch):
 def test_what_cannot_be_left_out_is_refused_in_a_line(folder, opening, values, pattern):
     edit(folder / "config.json", **values)
     refused(folder, pattern, opening)
+
+
+def test_a_key_that_is_not_there_is_told_as_such():
+    """Its error has nothing but the key."""
+    assert first_line(KeyError("config")) == "it lacks 'config'"
 
 
 def test_a_config_so_deep_that_json_gives_up(folder):
