@@ -1,4 +1,5 @@
-"""The words that each subject does not see, by reason; its views and heads leave them out."""
+"""The words that each subject does not see, by reason, which its views and heads leave out; and
+those that it reads as unknown, which these keep."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -6,11 +7,13 @@ from matplotlib.figure import Figure
 from bottomup.figures import style
 from bottomup.figures.points import Tables, points, table
 
+UNKNOWN = "unknown"
 NEEDED = ["objective", "text", "unit", "reason", "n", "total"]
 REASONS = {
     "vanished": style.Look("nothing is left of them", "#CC79A7"),
     "cut off": style.Look("cut off", "#E69F00"),
     "shared": style.Look("not told from others", "#56B4E9"),
+    UNKNOWN: style.Look("read as unknown, and kept", "#999999"),
 }
 
 
@@ -46,5 +49,6 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 def _line(words: pd.DataFrame, cut: pd.DataFrame) -> str:
     """How much a subject does not see, in words."""
-    of_words = f"{words['n'].sum():,} of {words['total'].iloc[0]:,} words"
+    missed = words[words["reason"] != UNKNOWN]["n"].sum()
+    of_words = f"{missed:,} of {words['total'].iloc[0]:,} words"
     return f"{of_words}, {cut['n'].iloc[0]:,} of {cut['total'].iloc[0]:,} sentences cut off"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from heapq import nsmallest
 from itertools import islice
@@ -17,6 +17,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from bottomup.core.errors import UserError
+from bottomup.core.files.tokenizers import unknown
 from bottomup.model.transformer import Encoding
 from bottomup.subjects import attending, going_on, tokenizer
 from bottomup.subjects.admission import first_line
@@ -30,7 +31,6 @@ LIMITS = (
     *("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length"),
     *("max_seq_length", "n_ctx", "context_length"),
 )
-NO_CHARACTER = "\U0010fffd"  # of private use
 # The largest distance of states that differ only by rounding, as a share of their norm.
 ROUNDING = 1e-5
 LONG = 128  # the most tokens of the sentence beside which another one is read at opening
@@ -259,9 +259,7 @@ class Checkpoint(Subject):
         named = {self.pretrained.unk_token_id, self.pretrained.mask_token_id}
         others = self._around | named
         if isinstance(self.tokenizer, tokenizers.Tokenizer):
-            # Not each names the unknown; a normalizer may drop what its model does not know.
-            with suppress(Exception):  # it has none
-                others |= {token.id for token in self.tokenizer.model.tokenize(NO_CHARACTER)}
+            others |= unknown(self.tokenizer)
         # An ordinary word that serves as padding may stand in a sentence; <pad> and [PAD] may not.
         sign = re.fullmatch(r"[^\w\s].*\w.*[^\w\s]", self.pretrained.pad_token or "")
         return sign is not None and self.padding not in others

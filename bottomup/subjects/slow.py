@@ -123,6 +123,11 @@ class SlowTokenizer:
     def get_vocab_size(self) -> int:
         return len(self.pretrained)
 
+    @property
+    def unknown(self) -> set[int]:
+        """The ids of what it does not know."""
+        return {self.pretrained.unk_token_id} - {None}
+
     def no_truncation(self) -> None:
         """Do nothing: `encode` never truncates."""
 

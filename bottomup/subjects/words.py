@@ -13,7 +13,7 @@ from tokenizers import Encoding, Tokenizer
 
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
-from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.core.files.tokenizers import load_tokenizer, unknown
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import located, spans
@@ -28,6 +28,7 @@ VANISHED = "vanished"  # normalization left nothing of it
 CUT = "cut off"  # it ends beyond what the model reads
 SHARED = "shared"  # one of its sub-words holds something else, too
 REASONS = (VANISHED, CUT, SHARED)
+UNKNOWN = "unknown"  # it has, but all of them stand for what its tokenizer does not know
 
 # Ids, whether they are added, and spans, for a sentence of which a tokenizer leaves nothing, as
 # some do that have no token for the unknown. The model then reads one token that is not part of it.
@@ -44,6 +45,7 @@ class Words:
     first, last: the places in the sentence of each word's first and last sub-word, NO_WORD for a
         word that is not aligned, `[n_words]`, in order of the text.
     unaligned: how many words are not aligned, by reason.
+    unknown: how many words are aligned, and read as nothing but unknown.
     cut: which sentences are cut off, bool `[n_sentences]`.
     """
 
@@ -51,6 +53,7 @@ class Words:
     first: np.ndarray
     last: np.ndarray
     unaligned: dict[str, int]
+    unknown: int
     cut: np.ndarray
 
     def standing(self, backward: bool) -> np.ndarray:
@@ -59,8 +62,8 @@ class Words:
 
     def not_read(self) -> Iterator[dict]:
         """Rows of a table: unit, reason, n and total. n counts words not aligned for each reason,
-        or sentences cut off, out of total."""
-        for reason, n in self.unaligned.items():
+        words that are read as unknown, or sentences cut off, out of total."""
+        for reason, n in (self.unaligned | {UNKNOWN: self.unknown}).items():
             yield {"unit": "word", "reason": reason, "n": n, "total": len(self.first)}
         yield {"unit": "sentence", "reason": CUT, "n": int(self.cut.sum()), "total": len(self.cut)}
 
@@ -88,7 +91,8 @@ def encode(
     shown, as_read = located(sentences, tokenizer)
     encoded: Sequence[Encoding | Encoded] = tokenizer.encode_batch(as_read)
     blank = _blank(tokenizer, (one.ids for one in encoded))
-    unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), []
+    not_known = unknown(tokenizer) if isinstance(tokenizer, Tokenizer) else tokenizer.unknown
+    unaligned, n_unknown, cut = Counter(dict.fromkeys(REASONS, 0)), 0, []
     all_ids, all_words, all_added, all_first, all_last = [], [], [], [], []
     for (sentence, places), of_words, one in zip(shown, words, encoded, strict=True):
         ids, added, offsets = one.ids, one.special_tokens_mask, one.offsets
@@ -102,6 +106,10 @@ def encode(
         first, last, reasons = align(held, of_words, read)
         kept = ids[:read] + ids[len(ids) - tail :]
         unaligned.update(reasons)
+        n_unknown += sum(
+            start != NO_WORD and not_known.issuperset(ids[start : end + 1])
+            for start, end in zip(first, last, strict=True)
+        )
         cut.append(len(kept) < len(ids))
         all_ids.append(kept)
         all_words.append(_word_of_each(first, last, len(kept)))
@@ -118,6 +126,7 @@ def encode(
         _flat(all_first),
         _flat(all_last),
         dict(unaligned),
+        int(n_unknown),
         np.array(cut, dtype=bool),
     )
 

@@ -1,4 +1,4 @@
-"""How many words a subject's tokenizer cannot tell from others, or cuts off."""
+"""How many words a subject does not see, or reads as unknown."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ Settings = Section  # there is nothing to choose
 def rows(seen: "Seen", settings: Settings) -> list[dict]:
     from bottomup.core.files.tables import read_table
     from bottomup.corpus.losses import Loss, tell
-    from bottomup.subjects.words import of_occurrences, of_text
+    from bottomup.subjects.words import UNKNOWN, of_occurrences, of_text
 
     text, tokenizer = seen.paths("written")
     table = read_table(seen.needed("occurrences"), columns=["text", "sentence", "position"])
@@ -39,6 +39,7 @@ def rows(seen: "Seen", settings: Settings) -> list[dict]:
     losses = [
         Loss(f"reading {row['text']}, {row['reason']}", key, row["n"], row["total"], row["unit"])
         for row in unread
+        if row["reason"] != UNKNOWN  # which is read, and stays
     ]
     tell(losses)
     return unread

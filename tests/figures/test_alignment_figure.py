@@ -2,16 +2,19 @@ import pandas as pd
 import pytest
 
 from bottomup.figures import alignment
-from bottomup.subjects.words import REASONS
+from bottomup.subjects.words import REASONS, UNKNOWN
 
-# Of 200 words and 20 sentences: vanished, cut off, shared; and sentences cut off.
-COUNTS = {"bert": (2, 10, 4, 3), "lm": (0, 0, 0, 0)}
+# Of 200 words and 20 sentences: vanished, cut off, shared, unknown; and sentences cut off.
+COUNTS = {"bert": (2, 10, 4, 20, 3), "lm": (0, 0, 0, 0, 0)}
 
 
 def table():
     rows = []
     for objective, counts in COUNTS.items():
-        units = [*(("word", reason, 200) for reason in REASONS), ("sentence", "cut off", 20)]
+        units: list = [
+            *(("word", reason, 200) for reason in (*REASONS, UNKNOWN)),
+            ("sentence", "cut off", 20),
+        ]
         for (unit, reason, total), n in zip(units, counts, strict=True):
             row = {"objective": objective, "unit": unit, "reason": reason}
             rows.append({**row, "text": "occurrences", "n": n, "total": total})
@@ -28,10 +31,12 @@ def test_each_subject_says_what_it_does_not_see():
         "bert\n16 of 200 words, 3 of 20 sentences cut off",
     ]
     shares = drawn[drawn["x"] == "bert"].set_index("series")["y"]
-    assert shares.to_dict() == pytest.approx({"vanished": 0.01, "cut off": 0.05, "shared": 0.02})
+    assert shares.to_dict() == pytest.approx(
+        {"vanished": 0.01, "cut off": 0.05, "shared": 0.02, "unknown": 0.1}
+    )
     ends = {bar.get_x() + bar.get_width() for bars in axes.containers for bar in bars}
-    assert sorted(ends) == pytest.approx([0, 0.01, 0.06, 0.08])
-    assert axes.get_xlim()[1] > 0.08
+    assert sorted(ends) == pytest.approx([0, 0.01, 0.06, 0.08, 0.18])
+    assert axes.get_xlim()[1] > 0.18
 
 
 def test_where_all_is_seen_there_is_still_an_axis():
@@ -40,4 +45,4 @@ def test_where_all_is_seen_there_is_still_an_axis():
 
 
 def test_every_reason_has_a_color():
-    assert tuple(alignment.REASONS) == REASONS
+    assert tuple(alignment.REASONS) == (*REASONS, UNKNOWN)

@@ -260,6 +260,7 @@ def test_no_piece_is_found_inside_of_an_unknown_word(sentence, tmp_path):
     found = encode(tokenizer, [sentence], [spans], None)
     assert found.tokens.ids.tolist() == [*ids, 3]
     assert found.first.tolist() == found.last.tolist() == [*range(len(spans))]
+    assert found.unknown == sentence.count("β")
 
 
 def of_codes(folder):

@@ -1,6 +1,7 @@
 """Words in sub-words, in tokenizers of every kind and in text that is hard on them."""
 
 import json
+import re
 import unicodedata
 from types import SimpleNamespace
 
@@ -308,6 +309,26 @@ def test_a_sub_word_of_two_words():
     assert (found.first[:2] == NO_WORD).all() and (found.last[:2] == NO_WORD).all()
     assert found.unaligned == {VANISHED: 0, CUT: 0, SHARED: 2}
     assert found.first[2] != NO_WORD
+
+
+UNSEEN = {  # by tokenizer, what it knows no part of, and what it leaves out
+    "bert": ({"☂", "ab☂"}, {"\u2060"}),  # a word of which a part is unknown is unknown as a whole
+    "gpt2": (set(), set()),
+    "t5": ({"☂"}, set()),
+    "llama": (set(), set()),
+    "run": ({"☂"}, set()),
+}
+
+
+@pytest.mark.parametrize("kind", UNSEEN)
+def test_words_that_are_read_as_unknown_are_counted_and_kept(kind):
+    tokenizer, (unknown, vanished) = TOKENIZERS[kind](), UNSEEN[kind]
+    parts = ["toad", "☂", "ab☂", "\u2060"] if vanished else ["toad", "☂", "ab☂"]
+    sentence = " ".join(parts)
+    places = [match.span() for match in re.finditer(r"\S+", sentence)]
+    found = encode(tokenizer, [sentence], [places], None)
+    assert found.unknown == len(unknown)
+    assert sum(found.unaligned.values()) == len(vanished)
 
 
 def test_the_mark_before_a_word_is_no_part_of_it():

@@ -230,10 +230,12 @@ def test_words_that_are_not_seen_are_counted_by_reason(checkpoint, measure):
         ("occurrences", "word", "vanished"): (0, 7),
         ("occurrences", "word", "cut off"): (0, 7),
         ("occurrences", "word", "shared"): (3, 7),
+        ("occurrences", "word", "unknown"): (0, 7),
         ("occurrences", "sentence", "cut off"): (0, 2),
         ("test", "word", "vanished"): (0, 13),
         ("test", "word", "cut off"): (1, 13),
         ("test", "word", "shared"): (3, 13),
+        ("test", "word", "unknown"): (0, 13),
         ("test", "sentence", "cut off"): (1, 3),
     }
 
