@@ -4,11 +4,11 @@ stand side by side. A panel for each model, or each pair of models, of the first
 Not in the papers.
 """
 
-import matplotlib
+from itertools import cycle
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -16,8 +16,6 @@ from bottomup.figures import pairs, style
 from bottomup.figures.points import COLUMNS, NoRowsError, Tables, join, points, table
 
 DEPTH = "relative depth (0 = embeddings, 1 = top)"
-COLORS = matplotlib.colormaps["viridis"]
-LIGHTEST = 0.85  # of these colors, that is still seen on white
 BEHIND = style.Look(style.PUBLISHED, "#000000")
 IN_A_ROW = 3
 
@@ -55,11 +53,10 @@ def _over_depth(rows: pd.DataFrame, panel: str) -> pd.DataFrame:
 
 def _looks(studies: list[str]) -> dict[str, style.Look]:
     """The look of each study, from dark to light in their order."""
-    shades = np.linspace(0, LIGHTEST, len(studies))
-    markers = [*style.SPARE_MARKERS]
+    places, markers = np.linspace(0, 1, len(studies)), cycle(style.SPARE_MARKERS)
     return {
-        name: style.Look(name, to_hex(COLORS(shade)), markers[place % len(markers)])
-        for place, (name, shade) in enumerate(zip(studies, shades, strict=True))
+        name: style.Look(name, style.shade(place), marker)
+        for name, place, marker in zip(studies, places, markers, strict=False)
     }
 
 

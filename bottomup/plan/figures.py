@@ -188,7 +188,7 @@ class Figures:
                 for name, called in masked.items()
             },
             "mutual_information_estimators": Figure(
-                self._information_of(subjects.compared), INFORMATION, options=n_tokens
+                self._information_of(subjects.looked_at), INFORMATION, options=n_tokens
             ),
         }
 

@@ -158,7 +158,10 @@ def _objective_choices(config: dict) -> Iterator[str]:
     }
     if not chosen and isinstance(config.get("objectives"), dict):
         known = ", ".join(modules("objectives"))
-        yield f"objectives: found none; allowed: at least one of {known}"
+        yield (
+            f"objectives: found none; allowed: at least one of {known}; beside checkpoints alone "
+            "untrained: {}, which trains nothing"
+        )
     for name, options in chosen.items():
         yield from [*_module_choice(name, options)] or _objective(name, options, config)
 
@@ -449,7 +452,8 @@ def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterato
             if penalty not in swept:
                 yield (
                     f"pruning.controls.{name}: found {names.plain(penalty)}; "
-                    f"allowed: penalties of a sweep ({known})"
+                    f"allowed: {f'penalties of a sweep ({known})' if known else 'none'}, since "
+                    "controls are of runs that gates prune"
                 )
 
 

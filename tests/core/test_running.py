@@ -23,7 +23,8 @@ try:
     time.sleep(60)
 except KeyboardInterrupt:
     print("interrupted" if running.stopped.wait(5) else "not noted", flush=True)
-    time.sleep(float(sys.argv[2]))
+    if "cleans" in sys.argv:
+        sys.stdin.readline()
 """
 JOB = """
 import os, signal, sys, time
@@ -31,7 +32,7 @@ from bottomup.core import running
 running.follow()
 if "saves" in sys.argv:
     def save(*_):
-        time.sleep(1)
+        sys.stdin.readline()
         print("saved", flush=True)
         sys.exit(75)
     signal.signal(signal.SIGTERM, save)
@@ -49,6 +50,7 @@ def process():
         started = subprocess.Popen(
             [sys.executable, "-c", program, *map(str, arguments)],
             env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -64,11 +66,15 @@ def process():
         each.communicate()
 
 
+def let_end(process):
+    """Let one end that saves or cleans up until it is told."""
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
 @pytest.fixture
 def snakemake(process, tmp_path):
-    return lambda seconds_to_end=0, **options: process(
-        SNAKEMAKE, tmp_path / "study", seconds_to_end, **options
-    )
+    return lambda *does, **options: process(SNAKEMAKE, tmp_path / "study", *does, **options)
 
 
 @pytest.fixture
@@ -96,7 +102,7 @@ def test_a_second_one_ends_in_a_line_and_the_first_goes_on(snakemake, tmp_path):
 
 
 def test_studies_of_one_folder_run_side_by_side(process, tmp_path):
-    both = [process(SNAKEMAKE, tmp_path / name, 0) for name in ("one", "other")]
+    both = [process(SNAKEMAKE, tmp_path / name) for name in ("one", "other")]
     assert [each.poll() for each in both] == [None, None]
 
 
@@ -105,7 +111,7 @@ def test_jobs_end_with_a_snakemake_that_is_killed_and_the_next_one_starts(snakem
     jobs = [job(first), job(first)]
     first.kill()
     first.wait()
-    assert [each.wait(10) for each in jobs] == [-signal.SIGTERM] * 2
+    assert [each.wait(60) for each in jobs] == [-signal.SIGTERM] * 2
     snakemake()
 
 
@@ -114,15 +120,16 @@ def test_a_signal_to_snakemake_ends_its_jobs_and_interrupts_it(snakemake, job, n
     first = snakemake()
     started = job(first, "saves")
     first.send_signal(number)
-    assert started.wait(10) == 75
+    let_end(started)
+    assert started.wait(60) == 75
     assert started.stdout.read() == "saved\n"
-    assert (first.wait(10), first.stdout.read()) == (0, "interrupted\n")
+    assert (first.wait(60), first.stdout.read()) == (0, "interrupted\n")
 
 
 def test_python_warns_of_nothing_at_the_end_of_a_job(snakemake, job):
     program = "from bottomup.plan import program as p; p.run(lambda _: None, p.parser(''))"
     started = job(snakemake(), program=program, waits=False, PYTHONWARNINGS="always")
-    assert started.wait(20) == 0
+    assert started.wait(60) == 0
     assert "Warning" not in started.stderr.read()
 
 
@@ -130,11 +137,14 @@ def test_jobs_end_at_a_signal_that_the_main_thread_does_not_hear(process, tmp_pa
     # Blocked there, it goes to another thread, and the main one sleeps on.
     deaf = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})\n"
     deaf = SNAKEMAKE.replace("try:", f"{deaf}try:")
-    first = process(deaf, tmp_path / "study", 0)
+    first = process(deaf, tmp_path / "study")
     started = job(first)
     first.send_signal(signal.SIGHUP)
-    assert started.wait(10) == -signal.SIGTERM
+    assert started.wait(60) == -signal.SIGTERM
     assert first.poll() is None
+
+
+WAITING = "waiting until the jobs of an earlier Snakemake have ended\n"
 
 
 def test_the_next_one_waits_for_jobs_that_are_about_to_end(snakemake, job):
@@ -142,18 +152,20 @@ def test_the_next_one_waits_for_jobs_that_are_about_to_end(snakemake, job):
     started = job(first, "saves")
     first.kill()
     first.wait()
-    second = snakemake()
-    assert started.wait(0.5) == 75
-    second.kill()
-    assert "waiting until the jobs of an earlier Snakemake have ended" in second.stderr.read()
+    second = snakemake(waits=False)
+    assert (second.stderr.readline(), started.poll()) == (WAITING, None)
+    let_end(started)
+    assert (second.stdout.readline(), started.wait(60)) == ("started\n", 75)
 
 
 def test_the_next_one_waits_for_one_that_cleans_up_after_its_jobs(snakemake, job):
-    first = snakemake(3)
+    first = snakemake("cleans")
     first.send_signal(signal.SIGTERM)
     assert first.stdout.readline() == "interrupted\n"
-    snakemake()
-    assert first.wait(1) == 0
+    second = snakemake(waits=False)
+    assert (second.stderr.readline(), first.poll()) == (WAITING, None)
+    let_end(first)
+    assert (second.stdout.readline(), first.wait(60)) == ("started\n", 0)
 
 
 def test_a_job_that_comes_late_does_not_take_the_next_one_for_its_own(snakemake, job):
@@ -168,7 +180,7 @@ def test_a_job_that_comes_late_does_not_take_the_next_one_for_its_own(snakemake,
 
 def test_who_ignores_hanging_up_goes_on_doing_so(process, tmp_path):
     ignoring = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{SNAKEMAKE}"
-    started = process(ignoring, tmp_path / "study", 0)
+    started = process(ignoring, tmp_path / "study")
     started.send_signal(signal.SIGHUP)
     with pytest.raises(subprocess.TimeoutExpired):
         started.wait(0.5)

@@ -546,7 +546,7 @@ checkpoints = {"bert": {"package": "a==1"}}; occurrences.unit = "word"; pruning.
 checkpoints = {"bert": {"package": "a==1"}}; occurrences.unit = "word"; pruning.penalties = {"bert": {"encoders": [0]}}
   pruning.penalties.bert.encoders: unknown key; allowed: encoder, decoder,
 checkpoints = {"bert": {"package": "a==1"}}; occurrences.unit = "word"; pruning.penalties = {"bert": {"encoder": [0.7]}, "lm": {"encoder": [0.3]}}; pruning.controls = {"random": [0.7]}
-  pruning.controls.random: found 0.7; allowed: penalties of a sweep (0.3)
+  pruning.controls.random: found 0.7; allowed: penalties of a sweep (0.3), since controls are of runs that gates prune
 """  # noqa: E501
 
 
@@ -575,11 +575,13 @@ def cases(text):
         ),
         (
             {"objectives": {}},
-            f"objectives: found none; allowed: at least one of {OBJECTIVES}",
+            f"objectives: found none; allowed: at least one of {OBJECTIVES}; beside checkpoints "
+            "alone untrained: {}, which trains nothing",
         ),
         (
             {"objectives": {"lm": None}},
-            f"objectives: found none; allowed: at least one of {OBJECTIVES}",
+            f"objectives: found none; allowed: at least one of {OBJECTIVES}; beside checkpoints "
+            "alone untrained: {}, which trains nothing",
         ),
         (
             {"corpus__sources__libreoffice_help": {"from": "folder", "folder": "no/such"}},
@@ -1598,7 +1600,8 @@ def test_controls_are_tried_at_penalties_of_the_sweeps():
 def test_a_control_at_no_penalty_of_a_sweep_is_a_mistake(penalty):
     controls, sweep = {"random": [penalty]}, {"lm": {"encoder": [0, 1, 0.5]}}
     assert mistakes(changed(pruning__controls=controls, pruning__penalties=sweep)) == [
-        f"pruning.controls.random: found {penalty:g}; allowed: penalties of a sweep (0.5, 1)"
+        f"pruning.controls.random: found {penalty:g}; allowed: penalties of a sweep (0.5, 1), "
+        "since controls are of runs that gates prune"
     ]
 
 
