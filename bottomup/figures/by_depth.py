@@ -8,45 +8,63 @@ from itertools import cycle
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.figures import pairs, style
+from bottomup.figures import distance_between_tasks, information, pairs, style
 from bottomup.figures.points import COLUMNS, NoRowsError, Tables, join, points, table
 
 DEPTH = "relative depth (0 = embeddings, 1 = top)"
 BEHIND = style.Look(style.PUBLISHED, "#000000")
 IN_A_ROW = 3
+# By figure: which of its curves, and what they are called beside the axis.
+QUANTITIES = {
+    "mutual_information_input": (
+        information.CHANGE,
+        f"{information.CHANGE}\nwith the input token, nats",
+    ),
+    "distance_between_tasks": (distance_between_tasks.QUANTITY, style.DISTANCE),
+}
 
 
 @style.paper()
-def draw(tables: Tables, studies: list[str], panel: str) -> tuple[Figure, pd.DataFrame]:
-    """The figure and its points, from the points of this `panel` of one figure of each study, in
-    their order; the papers' curves are those behind the first study's.
+def draw(
+    tables: Tables, studies: list[str], figure: str, panel: str
+) -> tuple[Figure, pd.DataFrame]:
+    """The figure and its points, from the points of this `panel` of a `figure`, one of
+    `QUANTITIES`, of each study, in their order; the papers' curves are those behind the first
+    study's.
 
     Raises NoRowsError if the first study has no such points.
     """
-    parts = [_over_depth(table(tables, name, COLUMNS), panel) for name in tables]
+    quantity, label = QUANTITIES[figure]
+    parts = [_over_depth(table(tables, name, COLUMNS), panel, quantity) for name in tables]
     every = dict(zip(studies, parts, strict=True))
     first = every[studies[0]]
-    shown = list(dict.fromkeys(first.loc[first["source"] == "ours", "series"]))
-    if not shown:
-        raise NoRowsError(f"the figure of {studies[0]} has no points in its panel {panel!r}")
+    models = set(first.loc[first["source"] == "ours", "series"])
+    if not models:
+        raise NoRowsError(f"{figure} of {studies[0]} has no points in its panel {panel!r}")
     ours = {name: rows[rows["source"] == "ours"] for name, rows in every.items()}
     theirs = first[first["source"] == "published"]
     drawn = join(
         [points(rows, panel=rows["series"], series=name) for name, rows in ours.items()]
         + [points(theirs, "published", panel=theirs["series"], series=BEHIND.label)]
     )
-    drawn = drawn[drawn["panel"].isin(shown)].reset_index(drop=True)
-    return _figure(drawn, shown, _looks(studies)), drawn
+    drawn = drawn[drawn["panel"].isin(models)].reset_index(drop=True)
+    return _figure(drawn, _titles(models), label, _looks(studies)), drawn
 
 
-def _over_depth(rows: pd.DataFrame, panel: str) -> pd.DataFrame:
+def _titles(models: set[str]) -> dict[str, str]:
+    """The titles of models, or of pairs of them, in the order of other figures."""
+    if any("-" in name for name in models):
+        return {name: look.label for name, look in pairs.looks(pd.Series([*models])).items()}
+    return {name: style.objective(name).label for name in style.ordered(models)}
+
+
+def _over_depth(rows: pd.DataFrame, panel: str, quantity: str) -> pd.DataFrame:
     """The points of a panel, with a model's layer as a share of its layers; none if the study has
     none."""
-    rows = rows[rows["panel"] == panel]
+    rows = rows[(rows["panel"] == panel) & (rows["quantity"] == quantity)]
     top = rows.groupby(["source", "series"])["x"].transform("max")
     return rows.assign(x=rows["x"] / top)
 
@@ -60,26 +78,25 @@ def _looks(studies: list[str]) -> dict[str, style.Look]:
     }
 
 
-def _figure(drawn: pd.DataFrame, shown: list[str], looks: dict[str, style.Look]) -> Figure:
-    rows = style.in_rows(shown, IN_A_ROW)
+def _figure(
+    drawn: pd.DataFrame, titles: dict[str, str], label: str, looks: dict[str, style.Look]
+) -> Figure:
+    rows = style.in_rows(list(titles), IN_A_ROW)
     columns = max(map(len, rows))
     figure = Figure(figsize=(3.2 * columns + 0.4, 2.8 * len(rows) + 0.4), layout="constrained")
-    grid = figure.subplots(len(rows), columns, sharex=True, sharey=True, squeeze=False)
-    for axes, model in zip(grid.flat, shown, strict=False):
-        _panel(axes, drawn[drawn["panel"] == model], looks)
-        axes.set_title((pairs.look if "-" in model else style.objective)(model).label)
-    for axes in grid.flat[len(shown) :]:
+    grid = figure.subplots(len(rows), columns, sharey=True, squeeze=False)
+    for axes, (model, title) in zip(grid.flat, titles.items(), strict=False):
+        shown = drawn[drawn["panel"] == model]
+        style.curves(axes, shown, lambda name: looks.get(name, BEHIND), beside=1)
+        axes.set_xlabel(DEPTH)
+        axes.set_title(title)
+    for axes in grid.flat[len(titles) :]:
         axes.remove()
     for row in grid:
-        row[0].set_ylabel(drawn["quantity"].iloc[0])
+        row[0].set_ylabel(label)
     ours = drawn[drawn["source"] == "ours"]
     handles = style.key(ours, {name: looks[name] for name in looks if name in set(ours["series"])})
     if len(ours) < len(drawn):
         handles.append(Line2D([], [], label=BEHIND.label, **style.stroke(BEHIND, behind=True)))
     style.legend(figure, handles)
     return figure
-
-
-def _panel(axes: Axes, shown: pd.DataFrame, looks: dict[str, style.Look]) -> None:
-    style.curves(axes, shown, lambda name: looks.get(name, BEHIND), beside=1)
-    axes.set_xlabel(DEPTH)

@@ -458,7 +458,7 @@ class Figures:
                 {f"{figure} of {name}": [path] for name, path in drawn.items()},
                 category,
                 "by_depth",
-                options={"studies": list(drawn), "panel": panel},
+                options={"studies": list(drawn), "figure": figure, "panel": panel},
                 needs=len(drawn) > 1 and all(tables.values()),
             )
 

@@ -6,8 +6,10 @@ import pytest
 from bottomup.figures import by_depth
 from bottomup.figures.points import COLUMNS, NoRowsError
 
+INFORMATION, CHANGE = "mutual_information_input", "change of mutual information"
 
-def of_study(depth, series=("mt", "lm"), panel="input: change", published=0):
+
+def of_study(depth, series=("mt", "lm"), panel="input: change", published=0, quantity=CHANGE):
     """Points as a figure of a study writes them, whose values tell what they are of."""
     rows = [
         {"panel": panel, "series": name, "x": x, "y": -x, "runs": 1, "source": source}
@@ -15,12 +17,12 @@ def of_study(depth, series=("mt", "lm"), panel="input: change", published=0):
         for name in series
         for x in (range(top + 1) if top else ())
     ]
-    return pd.DataFrame(rows, columns=COLUMNS).assign(quantity="change")
+    return pd.DataFrame(rows, columns=COLUMNS).assign(quantity=quantity)
 
 
-def draw(studies, panel="input: change"):
+def draw(studies, panel="input: change", figure=INFORMATION):
     tables = {f"a figure of {name}": rows for name, rows in studies.items()}
-    return by_depth.draw(tables, list(studies), panel)
+    return by_depth.draw(tables, list(studies), figure, panel)
 
 
 def test_layers_are_shares_of_the_models_own_depth():
@@ -62,11 +64,18 @@ def test_a_study_without_the_panel_is_left_out():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["small"]
 
 
-def test_pairs_of_models_have_their_titles():
-    figure, _ = draw({"a": of_study(2, ["mt-mlm", "lm-lm"])})
+def test_pairs_of_models_have_their_titles_and_what_they_are_less_others_is_left_out():
+    named = {"series": ["lm-lm", "mt-mlm"], "panel": "definition"}
+    apart = of_study(2, **named, quantity="PWCCA distance")
+    further = of_study(2, **named, quantity="further apart than MT and MLM")
+    of_one = {"a": pd.concat([apart, further])}
+    figure, drawn = draw(of_one, "definition", "distance_between_tasks")
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["MT–MLM", "LM, two seeds"]
+    assert {*drawn["quantity"]} == {"PWCCA distance"} and len(drawn) == len(apart)
 
 
 def test_a_first_study_without_points_is_said():
-    with pytest.raises(NoRowsError, match="the figure of ours has no points in its panel 'x'"):
+    with pytest.raises(
+        NoRowsError, match="mutual_information_input of ours has no points in its panel 'x'"
+    ):
         draw({"ours": of_study(2), "theirs": of_study(2, panel="x")}, "x")

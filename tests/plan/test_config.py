@@ -1474,7 +1474,7 @@ def test_curves_of_other_studies_are_those_that_these_have_drawn(tmp_path, monke
                 f"{information} of ours": [own.format(information)],
                 f"{information} of deep": [f"deep/figures/{information}.csv"],
             },
-            {"studies": ["ours", "deep"], "panel": "input: change"},
+            {"studies": ["ours", "deep"], "figure": information, "panel": "input: change"},
         ),
         "distance_by_depth": (
             {
@@ -1482,7 +1482,7 @@ def test_curves_of_other_studies_are_those_that_these_have_drawn(tmp_path, monke
                 f"{distance} of deep": [f"deep/figures/{distance}.csv"],
                 f"{distance} of wide": [f"wide/figures/{distance}.csv"],
             },
-            {"studies": ["ours", "deep", "wide"], "panel": "definition"},
+            {"studies": ["ours", "deep", "wide"], "figure": distance, "panel": "definition"},
         ),
     }
     assert by_depth(study="ours") == {}
