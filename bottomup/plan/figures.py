@@ -174,10 +174,11 @@ class Figures:
         ]
         # One that learns both, such as LM and then MLM with its mask, has a figure of each.
         masked = {n: f"{n}_{names.AS_TRAINED}" if n in causal else n for n in subjects.masked()}
+        of_input = self._information_of(subjects.looked_at)
         n_tokens = {"n_tokens": self.study.measures.mutual_information.n_tokens}
         return {
             HEADLINE: Figure(
-                self._information_of(subjects.looked_at),
+                of_input,
                 INFORMATION,
                 options=self.shown,
                 published=("ib_mi_tasks",),
@@ -187,9 +188,7 @@ class Figures:
                 f"mutual_information_{called}": input_and_output(name, names.AS_TRAINED)
                 for name, called in masked.items()
             },
-            "mutual_information_estimators": Figure(
-                self._information_of(subjects.looked_at), INFORMATION, options=n_tokens
-            ),
+            "mutual_information_estimators": Figure(of_input, INFORMATION, options=n_tokens),
         }
 
     def _distances(self) -> dict[str, Figure]:
