@@ -86,19 +86,15 @@ def _figure(drawn: pd.DataFrame) -> Figure:
     ]
     figure = Figure(figsize=(3.6 * len(panels) + 0.4, 1.2 + 2.6 * len(rows)), layout="constrained")
     grid = figure.subplots(len(rows), len(panels), squeeze=False)
-    first = {quantity: grid[place, 0] for place, (quantity, _) in reversed([*enumerate(rows)])}
+    style.share_y(grid, [quantity for quantity, _ in rows])
     for axes_of_row, (quantity, some) in zip(grid, rows, strict=True):
         shown = by[quantity][by[quantity]["series"].isin(some)]
         for axes, panel in zip(axes_of_row, panels, strict=True):
-            if axes is not first[quantity]:
-                axes.sharey(first[quantity])
             style.curves(axes, shown[shown["panel"] == panel], pairs.look)
             style.layer_axis(axes)
             if quantity == FURTHER:
                 style.across(axes)
         axes_of_row[0].set_ylabel(style.DISTANCE if quantity == QUANTITY else FURTHER)
-    for axes in grid[:, 1:].flat:
-        axes.tick_params(labelleft=False)
     for axes, panel in zip(grid[0], panels, strict=True):
         axes.set_title(TITLES[panel])
     style.legend(figure, style.key(by[QUANTITY], looks), columns=4)

@@ -1,6 +1,7 @@
 """Mutual information between a layer and the input token by each estimator: what depends on the
 number of clusters, and what a linear classifier says instead."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -15,6 +16,7 @@ CLASSIFIER = "linear classifier (a lower bound)"
 BY_SCIKIT_LEARN = " by scikit-learn"
 MARKERS = "vos^P"  # from the fewest clusters to the most
 BY = ["panel", "series", "x"]
+IN_A_ROW = 6  # models
 
 
 @style.paper()
@@ -32,27 +34,40 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
     other = part["estimator"] == "scikit-learn"
     part = part.assign(series=series.mask(other, series + BY_SCIKIT_LEARN))
     drawn = _points(part)
-    panels = style.ordered(drawn["panel"])
-    figure = Figure(figsize=(2.35 * len(panels) + 0.4, 5), layout="constrained")
-    grid = figure.subplots(2, len(panels), sharey="row", squeeze=False)
     looks = partial(_look, [*estimators.values(), CLASSIFIER])
-    for quantity, row in zip((MEASURED, CHANGE), grid, strict=True):
-        for panel, axes in zip(panels, row, strict=True):
-            color = style.objective(panel).color
-            shown = drawn[(drawn["panel"] == panel) & (drawn["quantity"] == quantity)]
-            style.curves(axes, shown, partial(looks, color=color))
-            axes.set_title(style.objective(panel).label)
-            style.layer_axis(axes, "layer")
-        row[0].set_ylabel(f"{quantity}\nwith the input token, nats")
-    for panel, above, below in zip(panels, *grid, strict=True):
-        entropy = drawn[(drawn["panel"] == panel) & (drawn["quantity"] == ENTROPY)]
-        style.level(above, entropy["y"].iloc[0], "H")
-        style.across(below)
+    figure = _figure(drawn, looks)
     curves = drawn[drawn["quantity"] != ENTROPY]
     keys = {name: looks(name, color=style.GRAY) for name in drawn["series"].dropna().unique()}
     counts = style.counts(part, n_labels="tokens", n_occurrences="occurrences")
     style.legend(figure, style.key(curves, keys), title=counts)
     return figure, drawn
+
+
+def _figure(drawn: pd.DataFrame, looks: Callable[..., style.Look]) -> Figure:
+    models = style.in_rows(style.ordered(drawn["panel"]), IN_A_ROW)
+    rows = [(quantity, some) for some in models for quantity in (MEASURED, CHANGE)]
+    columns = max(map(len, models))
+    figure = Figure(figsize=(2.35 * columns + 0.4, 2.5 * len(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), columns, squeeze=False)
+    style.share_y(grid, [quantity for quantity, _ in rows])
+    entropies = drawn[drawn["quantity"] == ENTROPY].set_index("panel")["y"]
+    for row, (quantity, some) in zip(grid, rows, strict=True):
+        for axes, model in zip(row, some, strict=False):
+            shown = drawn[(drawn["panel"] == model) & (drawn["quantity"] == quantity)]
+            style.curves(axes, shown, partial(looks, color=style.objective(model).color))
+            axes.set_title(style.objective(model).label)
+            style.layer_axis(axes, "layer")
+        for axes in row[len(some) :]:
+            axes.remove()
+        row[0].set_ylabel(f"{quantity}\nwith the input token, nats")
+    # Once the range of all panels is known.
+    for row, (quantity, some) in zip(grid, rows, strict=True):
+        for axes, model in zip(row, some, strict=False):
+            if quantity == CHANGE:
+                style.across(axes)
+            else:
+                style.level(axes, entropies[model], "H")
+    return figure
 
 
 def _estimators(part: pd.DataFrame) -> dict[float, str]:

@@ -259,6 +259,18 @@ def in_rows(names: list[str], size: int) -> list[list[str]]:
     return [names[start : start + size] for start in range(0, len(names), size)]
 
 
+def share_y(grid: np.ndarray, quantities: Iterable[str]) -> None:
+    """Let the rows of a grid that show one quantity share its axis, before they are drawn; its
+    numbers stand in the first column. quantities: that of each row."""
+    first: dict[str, Axes] = {}
+    for row, quantity in zip(grid, quantities, strict=True):
+        for axes in row:
+            if first.setdefault(quantity, axes) is not axes:
+                axes.sharey(first[quantity])
+        for axes in row[1:]:
+            axes.tick_params(labelleft=False)
+
+
 def light(color: str, share: float = 0.5) -> str:
     """`color` mixed with white, for curves behind; `share` of it is left, from 0 to 1."""
     red, green, blue = (1 - share * (1 - part) for part in to_rgb(color))

@@ -294,3 +294,15 @@ def test_estimators_side_by_side(study, name, nothing_cut_off):
         assert changes.tolist() == pytest.approx(expected.tolist(), abs=1e-12)
     assert [axes.get_title("left") for axes in figure.axes] == ["MT", "MLM"] * 2
     nothing_cut_off(figure)
+
+
+def test_many_models_stand_in_rows_of_one_scale(study, nothing_cut_off):
+    table = study(objectives=("lm",))["mutual_information"]
+    models = [table.assign(objective=f"model{n}", mi_nats=table["mi_nats"] + n) for n in range(7)]
+    tables = {"mutual_information": pd.concat(models)}
+    figure, _ = mutual_information_estimators.draw(tables, n_tokens=400)
+    titles = [axes.get_title("left") for axes in figure.axes]
+    assert titles == [f"model{n}" for n in range(6)] * 2 + ["model6"] * 2
+    first, last = figure.axes[0], figure.axes[-2]
+    assert first.get_ylim() == last.get_ylim() != figure.axes[-1].get_ylim()
+    nothing_cut_off(figure)
