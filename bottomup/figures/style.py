@@ -278,8 +278,8 @@ def light(color: str, share: float = 0.5) -> str:
 
 
 def shade(place: float) -> str:
-    """The color of a layer by its place, from 0 for the lowest one to 1 for the top; dark to light,
-    without the light end, which white hides."""
+    """The color of one of several in an order, such as layers, by its place from 0 to 1; dark to
+    light, without the light end, which white hides."""
     return to_hex(matplotlib.colormaps["viridis"](0.92 * place))
 
 
