@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.figures import heads, style
+from bottomup.figures import heads, layout, style
 from bottomup.figures.points import NoRowsError, Tables, join, points, select
 
 IMPORTANCE = [*heads.HEAD, "importance", "value", "ci_low", "ci_high"]
@@ -33,18 +33,13 @@ def draw(tables: Tables, initial: dict[str, str | None]) -> tuple[Figure, pd.Dat
     models to show, each with the untrained model that it starts from, if known.
     """
     drawn = _points(tables, initial)
-    names = style.ordered(drawn["panel"])
-    figure = Figure(figsize=(1.9 * len(names) + 1.2, 5.6), layout="constrained")
-    grid = figure.subplots(len(QUANTITIES), len(names), sharex="col", sharey="row", squeeze=False)
-    for row, (quantity, label) in zip(grid, QUANTITIES.items(), strict=True):
-        row[0].set_ylabel(label)
-        row[0].set_ylim(-0.03, 1.03)
-        for axes, name in zip(row, names, strict=True):
+    titles = style.labels(drawn["panel"])
+    figure, rows = layout.grid(titles, QUANTITIES, 1.9, [1.75] * len(QUANTITIES), (1.2, 0.35))
+    for quantity, panels in rows:
+        for name, axes in panels.items():
             _panel(axes, drawn[(drawn["quantity"] == quantity) & (drawn["panel"] == name)], name)
-    for axes, name in zip(grid[0], names, strict=True):
-        axes.set_title(style.objective(name).label)
-    for axes in grid[-1]:
-        style.layer_axis(axes, "layer")
+            axes.set_ylim(-0.03, 1.03)
+            style.layer_axis(axes, "layer")
     looks = [HEAD, TWIN] if _twins(drawn).any() else [HEAD]
     handles = [
         Line2D([], [], label=look.label, **_dots(look) | {"linestyle": "-"}) for look in looks

@@ -11,12 +11,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.figures import distance_between_tasks, information, pairs, style
+from bottomup.figures import distance_between_tasks, information, layout, pairs, style
 from bottomup.figures.points import COLUMNS, NoRowsError, Tables, join, points, table
 
 DEPTH = "relative depth (0 = embeddings, 1 = top)"
 BEHIND = style.Look(style.PUBLISHED, "#000000")
-IN_A_ROW = 3
 # By figure: which of its curves, and what they are called beside the axis.
 QUANTITIES = {
     "mutual_information_input": (
@@ -81,19 +80,12 @@ def _looks(studies: list[str]) -> dict[str, style.Look]:
 def _figure(
     drawn: pd.DataFrame, titles: dict[str, str], label: str, looks: dict[str, style.Look]
 ) -> Figure:
-    rows = style.in_rows(list(titles), IN_A_ROW)
-    columns = max(map(len, rows))
-    figure = Figure(figsize=(3.2 * columns + 0.4, 2.8 * len(rows) + 0.4), layout="constrained")
-    grid = figure.subplots(len(rows), columns, sharey=True, squeeze=False)
-    for axes, (model, title) in zip(grid.flat, titles.items(), strict=False):
-        shown = drawn[drawn["panel"] == model]
-        style.curves(axes, shown, lambda name: looks.get(name, BEHIND), beside=1)
-        axes.set_xlabel(DEPTH)
-        axes.set_title(title)
-    for axes in grid.flat[len(titles) :]:
-        axes.remove()
-    for row in grid:
-        row[0].set_ylabel(label)
+    figure, rows = layout.grid(titles, {label: label}, 3.2, [2.8], (0.4, 0.4))
+    for _, panels in rows:
+        for model, axes in panels.items():
+            shown = drawn[drawn["panel"] == model]
+            style.curves(axes, shown, lambda name: looks.get(name, BEHIND), beside=1)
+            axes.set_xlabel(DEPTH)
     ours = drawn[drawn["source"] == "ours"]
     handles = style.key(ours, {name: looks[name] for name in looks if name in set(ours["series"])})
     if len(ours) < len(drawn):

@@ -8,7 +8,7 @@ Source: evolution, figure on the distance between tasks.
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.figures import pairs, style
+from bottomup.figures import layout, pairs, style
 from bottomup.figures.means import less, over_runs
 from bottomup.figures.points import Tables, join, points, published_in, table
 from bottomup.measures.jackknife import UNIT, WITHOUT
@@ -86,7 +86,7 @@ def _figure(drawn: pd.DataFrame) -> Figure:
     ]
     figure = Figure(figsize=(3.6 * len(panels) + 0.4, 1.2 + 2.6 * len(rows)), layout="constrained")
     grid = figure.subplots(len(rows), len(panels), squeeze=False)
-    style.share_y(grid, [quantity for quantity, _ in rows])
+    layout.share_y(grid, [quantity for quantity, _ in rows])
     for axes_of_row, (quantity, some) in zip(grid, rows, strict=True):
         shown = by[quantity][by[quantity]["series"].isin(some)]
         for axes, panel in zip(axes_of_row, panels, strict=True):

@@ -15,7 +15,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.figures import style
+from bottomup.figures import layout, style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, having, in_order, points, published_in, table
 from bottomup.measures.groups import RANKS
@@ -23,7 +23,7 @@ from bottomup.measures.jackknife import UNIT, WITHOUT
 
 # The light end of the colormap is too faint for lines on white.
 SHADES = matplotlib.colormaps["viridis"].resampled(len(RANKS) + 1)
-WIDEST = 6  # panels in a row
+WIDTH = 2.35  # inches of a panel
 LEGEND = 1.9  # inches
 DASHED = (0, (2.5, 1.2))
 # Related parts of speech share a color and a marker; the second of the two is dashed.
@@ -91,20 +91,21 @@ def published(tables: Tables, name: str, panels: dict[str, str]) -> pd.DataFrame
 def draw(
     drawn: pd.DataFrame, panels: list[str], grouping: str, counts: str, finish: Callable
 ) -> Figure:
-    """The figure of `drawn`, a column for each of `panels`; more than `WIDEST` are in several rows.
+    """The figure of `drawn`, a column for each of `panels`; more than a
+    row holds are in several.
 
     The legend states the number of occurrences, `counts`; `finish(axes, points)` sets the axes of
     one panel.
     """
     sources = [name for name in ("ours", "published") if (drawn["source"] == name).any()]
-    columns = min(len(panels), WIDEST)
-    rows = [(source, some) for source in sources for some in style.in_rows(panels, columns)]
+    columns = min(len(panels), layout.in_a_row(WIDTH))
+    rows = [(source, some) for source in sources for some in layout.in_rows(panels, columns)]
     rows = [
         (source, some)
         for source, some in rows
         if ((drawn["source"] == source) & drawn["panel"].isin(some)).any()
     ]
-    width, height = 2.35 * columns + 0.4, 2.5 * len(rows) + 0.2
+    width, height = WIDTH * columns + 0.4, 2.5 * len(rows) + 0.2
     figure = Figure(figsize=(width, height), layout="constrained")
     grid = figure.subplots(len(rows), columns, sharey=True, squeeze=False)
     empty: list[tuple[Axes, str | None]] = []

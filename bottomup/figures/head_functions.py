@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from bottomup.core.errors import UserError
-from bottomup.figures import heads, style
+from bottomup.figures import heads, layout, style
 from bottomup.figures.points import Tables, join, points, select
 
 NEEDED = ["objective", "seed", "layer", "head", "function", "offset", "accuracy", "held"]
@@ -97,26 +97,30 @@ def _kind(label: str) -> str:
 
 def _figure(drawn: pd.DataFrame) -> Figure:
     relevance = heads.of_even_share(drawn[drawn["quantity"] == "relevance"])
-    names = [*style.ordered(set(relevance["panel"]) - {PAPER}), PAPER]
-    names = [name for name in names if name in set(relevance["panel"])]
+    titles = style.labels(set(relevance["panel"]) - {PAPER})
+    if PAPER in set(relevance["panel"]):
+        titles[PAPER] = f"{PAPER}, {style.PUBLISHED}"
     width, height = heads.size(relevance, CELL)
-    size = ((width + 0.12) * len(names) + 1.3, 1.65 * height + 1.1)
-    figure = Figure(figsize=size, layout="constrained")
-    ratios = {"height_ratios": [0.65, 1]}
-    panels = figure.subplots(2, len(names), squeeze=False, gridspec_kw=ratios)
+    figure, rows = layout.grid(
+        titles,
+        {"relevance": "layer", "functions": "layer"},
+        width + 0.12,
+        [0.65 * height + 0.35, height + 0.35],
+        (1.3, 0.4),
+        shared=False,
+    )
     norm = Normalize(relevance["y"].min(), relevance["y"].max())
-    for name, (above, below) in zip(names, panels.T, strict=True):
-        shown = drawn[drawn["panel"] == name]
-        heads.paint(above, relevance[relevance["panel"] == name], norm)
-        _write(below, shown)
-        published = f"{PAPER}, {style.PUBLISHED}"
-        above.set_title(published if name == PAPER else style.objective(name).label)
-        below.set_xlabel("heads, by relevance")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("layer")
     shades = ScalarMappable(norm, heads.SHADES)
     label = "relevance,\ntimes an even share"
-    figure.colorbar(shades, ax=list(panels[0]), label=label, pad=0.01, aspect=12)
+    for quantity, panels in rows:
+        for name, axes in panels.items():
+            if quantity == "relevance":
+                heads.paint(axes, relevance[relevance["panel"] == name], norm)
+            else:
+                _write(axes, drawn[drawn["panel"] == name])
+                axes.set_xlabel("heads, by relevance")
+        if quantity == "relevance":
+            figure.colorbar(shades, ax=[*panels.values()], label=label, pad=0.01, aspect=12)
     looks = [style.FUNCTIONS[kind] for kind in ("positional", "syntactic", "rare")]
     handles = [Patch(color=style.light(look.color), label=look.label) for look in looks]
     style.legend(figure, handles)

@@ -9,7 +9,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from bottomup.figures import heads, style
+from bottomup.figures import heads, layout, style
 from bottomup.figures.points import Tables, join, points, select
 
 NEEDED = [*heads.HEAD, "importance", "value"]
@@ -32,8 +32,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     ours = _places(heads.first_seed(relevant), confident)
     names = heads.panels(ours)
     drawn = join([_points(ours), *_published(tables)])
-    shown = [*names, *([PAPER] if "lrp_confidence" in tables else [])]
-    return _figure(drawn, names, shown), drawn
+    return _figure(drawn, names, "lrp_confidence" in tables), drawn
 
 
 def _places(relevant: pd.DataFrame, confident: pd.DataFrame) -> pd.DataFrame:
@@ -57,23 +56,24 @@ def _published(tables: Tables) -> list[pd.DataFrame]:
     ]
 
 
-def _figure(drawn: pd.DataFrame, names: list[str], shown: list[str]) -> Figure:
+def _figure(drawn: pd.DataFrame, names: list[str], published: bool) -> Figure:
     width, height = heads.size(drawn)
-    size = ((width + 0.12) * len(shown) + 1.3, 2 * (height + 0.15) + 0.55)
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(2, len(shown), squeeze=False)
-    for (quantity, label), row in zip(LABELS.items(), panels, strict=True):
+    titles = {name: heads.title(name, names) for name in names}
+    if published:
+        titles[PAPER] = f"{PAPER}\n{style.PUBLISHED}"
+    layers = dict.fromkeys(LABELS, "layer")
+    figure, rows = layout.grid(
+        titles, layers, width + 0.12, [height + 0.15] * len(LABELS), (1.3, 0.55), shared=False
+    )
+    for quantity, panels in rows:
         values = drawn[drawn["quantity"] == quantity]
         values = heads.of_even_share(values) if quantity == "relevance" else values
         norm = Normalize(values["y"].min(), values["y"].max())
-        for name, axes in zip(shown, row, strict=True):
+        for name, axes in panels.items():
             heads.paint(axes, values[values["panel"] == name], norm)
-        row[0].set_ylabel("layer")
+            if quantity == [*LABELS][-1]:
+                axes.set_xlabel("heads, by relevance")
         shades = ScalarMappable(norm, heads.SHADES)
-        figure.colorbar(shades, ax=list(row), label=label, pad=0.01, aspect=12)
-    for name, axes in zip(shown, panels[0], strict=True):
-        published = f"{PAPER}\n{style.PUBLISHED}"
-        axes.set_title(published if name == PAPER else heads.title(name, names))
-    for axes in panels[1]:
-        axes.set_xlabel("heads, by relevance")
+        label = LABELS[quantity]
+        figure.colorbar(shades, ax=[*panels.values()], label=label, pad=0.01, aspect=12)
     return figure

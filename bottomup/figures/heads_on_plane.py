@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.figures import pairs, style
+from bottomup.figures import layout, pairs, style
 from bottomup.figures.points import NoRowsError, Tables, join, points, table
 
 NEEDED = [
@@ -46,16 +46,19 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     drawn = join(parts)
     top = int(drawn["series"].max())
     colors = {layer: style.shade((layer - 1) / top) for layer in range(1, top + 1)}
-    figure = Figure(figsize=(INCHES * len(planes) + 0.3, INCHES + 0.9), layout="constrained")
+    titles = {
+        name: f"{style.objective(name).label}\nthe plane holds {100 * held:.0f} %"
+        for name, (_, held) in planes.items()
+    }
+    figure, rows = layout.grid(titles, {"": ""}, INCHES, [INCHES + 0.4], (0.3, 0.5), shared=False)
     reach = 1.08 * float(drawn[["x", "y"]].abs().max().max())
-    for axes, (name, (plane, held)) in zip(
-        figure.subplots(1, len(planes), squeeze=False)[0], planes.items(), strict=True
-    ):
-        for layer, heads in plane.groupby("series"):
-            axes.plot(heads["x"], heads["y"], color=colors[layer], markeredgewidth=0.4, **MARK)
-        axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
-        axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
-        axes.set_title(f"{style.objective(name).label}\nthe plane holds {100 * held:.0f} %")
+    square = {"xlim": (-reach, reach), "ylim": (-reach, reach), "aspect": "equal"}
+    for _, panels in rows:
+        for name, axes in panels.items():
+            for layer, heads in planes[name][0].groupby("series"):
+                axes.plot(heads["x"], heads["y"], color=colors[layer], markeredgewidth=0.4, **MARK)
+            axes.set(**square, xticks=[], yticks=[])
+            axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
     handles = [Line2D([], [], color=of, label=str(layer), **MARK) for layer, of in colors.items()]
     style.legend(figure, handles, columns=top, title="layer")
     return figure, drawn

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from bottomup.figures import heads, steps, style
+from bottomup.figures import heads, layout, steps, style
 from bottomup.figures.points import NoRowsError, Tables, join, over_seeds, points, select
 from bottomup.figures.syntactic_heads import LABELS, RELATIONS
 
@@ -111,16 +111,16 @@ def _points(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
 
 
 def _figure(drawn: pd.DataFrame, ends: dict[str, int], thresholds: dict[str, float]) -> Figure:
-    quantities = [COUNT, ACCURACY, GAIN, UNLIKE]
-    figure = Figure(figsize=(3.6 * len(ends) + 1.9, 8.2), layout="constrained")
-    grid = figure.subplots(4, len(ends), sharex="col", sharey="row", squeeze=False)
+    labels = {quantity: quantity for quantity in (COUNT, ACCURACY, GAIN, UNLIKE)}
+    titles = style.labels(ends)
+    figure, rows = layout.grid(titles, labels, 3.6, [2.05] * len(labels), (1.9, 0))
     levels = {ACCURACY: ["positional", "rare"], GAIN: ["syntactic"]}
-    for row, quantity in zip(grid, quantities, strict=True):
-        row[0].set_ylabel(quantity)
+    for quantity, panels in rows:
         shown = drawn[drawn["quantity"] == quantity]
-        for axes, (name, end) in zip(row, ends.items(), strict=True):
+        for name, axes in panels.items():
             style.curves(axes, shown[shown["panel"] == name], LOOKS.__getitem__, reach=np.inf)
-            steps.mark_end(axes, end)
+            steps.mark_end(axes, ends[name])
+            steps.axis(axes, drawn.loc[drawn["panel"] == name, "x"])
             for kind in levels.get(quantity, []):
                 color = LOOKS[kind].color
                 axes.axhline(thresholds[kind], color=color, **THRESHOLD)
@@ -128,14 +128,14 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int], thresholds: dict[str, flo
         handles = style.key(shown, looks, style.SEEDS)
         if quantity in levels:
             handles.append(Line2D([], [], label="threshold", color=style.GRAY, **THRESHOLD))
-        row[-1].legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5))
-    for quantity, axes in zip(quantities, grid[:, 0], strict=True):
-        axes.set_ylim(bottom=None if quantity == GAIN else 0)
+        beside = [*panels.values()][-1]
+        beside.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5))
     most = drawn.loc[drawn["quantity"] == COUNT, ["y", "high"]].max(axis=None)
-    grid[0, 0].set_ylim(top=max(1, 1.05 * most))
-    grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    for axes, name in zip(grid[0], ends, strict=True):
-        axes.set_title(style.objective(name).label)
-    for axes, name in zip(grid[-1], ends, strict=True):
-        steps.axis(axes, drawn.loc[drawn["panel"] == name, "x"])
+    for quantity, panels in rows:
+        first = next(iter(panels.values()))
+        if quantity != GAIN:
+            first.set_ylim(bottom=0)
+        if quantity == COUNT:
+            first.set_ylim(top=max(1, 1.05 * most))
+            first.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     return figure

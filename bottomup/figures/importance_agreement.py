@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bottomup.figures import heads, style
+from bottomup.figures import heads, layout, style
 from bottomup.figures.points import NoRowsError, Tables, in_order, over_seeds, points, select
 
 NEEDED = [*heads.HEAD, "importance", "value"]
@@ -58,18 +58,13 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     drawn = _points(select(tables, "head_importance", NEEDED))
     names = list(dict.fromkeys(drawn["panel"]))
     present = {row: some for row, some in ROWS.items() if drawn["series"].isin(some).any()}
-    size = (max(4, 2.1 * len(names) + 0.5), 1.9 * len(present) + 0.9)
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(len(present), len(names), sharex="col", sharey=True, squeeze=False)
-    for name, column in zip(names, panels.T, strict=True):
-        shown = drawn[drawn["panel"] == name]
-        for axes, some in zip(column, present.values(), strict=True):
-            _panel(axes, shown[shown["series"].isin(some)])
-        column[0].set_title(heads.title(name, names))
-        column[-1].set_xlabel("layer")
-    for axes, row in zip(panels[:, 0], present, strict=True):
-        axes.set_ylabel(f"rank correlation\n{row}")
-    panels[0, 0].set_ylim(-1.05, 1.05)
+    titles = {name: heads.title(name, names) for name in names}
+    labels = {row: f"rank correlation\n{row}" for row in present}
+    around = (max(0.5, 4 - 2.1 * len(names)), 0.9)
+    figure, rows = layout.grid(titles, labels, 2.1, [1.9] * len(present), around)
+    for row, panels in rows:
+        for name, axes in panels.items():
+            _panel(axes, drawn[(drawn["panel"] == name) & drawn["series"].isin(present[row])])
     looks = {series: look for series, look in LOOKS.items() if series in set(drawn["series"])}
     style.legend(figure, style.key(drawn, looks, style.SEEDS), columns=max(1, len(names)))
     return figure, drawn
@@ -103,4 +98,5 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     style.across(axes)
     style.curves(axes, shown, LOOKS.__getitem__)
-    style.layer_axis(axes, "")
+    axes.set_ylim(-1.05, 1.05)
+    style.layer_axis(axes, "layer")

@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.figures import information, style
+from bottomup.figures import information, layout, style
 from bottomup.figures.information import CHANGE, ENTROPY, MEASURED
 from bottomup.figures.points import Tables, join, points, table
 
@@ -16,7 +16,6 @@ CLASSIFIER = "linear classifier (a lower bound)"
 BY_SCIKIT_LEARN = " by scikit-learn"
 MARKERS = "vos^P"  # from the fewest clusters to the most
 BY = ["panel", "series", "x"]
-IN_A_ROW = 6  # models
 
 
 @style.paper()
@@ -44,25 +43,18 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
 
 
 def _figure(drawn: pd.DataFrame, looks: Callable[..., style.Look]) -> Figure:
-    models = style.in_rows(style.ordered(drawn["panel"]), IN_A_ROW)
-    rows = [(quantity, some) for some in models for quantity in (MEASURED, CHANGE)]
-    columns = max(map(len, models))
-    figure = Figure(figsize=(2.35 * columns + 0.4, 2.5 * len(rows)), layout="constrained")
-    grid = figure.subplots(len(rows), columns, squeeze=False)
-    style.share_y(grid, [quantity for quantity, _ in rows])
+    labels = {of: f"{of}\nwith the input token, nats" for of in (MEASURED, CHANGE)}
+    titles = style.labels(drawn["panel"])
+    figure, rows = layout.grid(titles, labels, 2.35, [2.5, 2.5], (0.4, 0))
     entropies = drawn[drawn["quantity"] == ENTROPY].set_index("panel")["y"]
-    for row, (quantity, some) in zip(grid, rows, strict=True):
-        for axes, model in zip(row, some, strict=False):
+    for quantity, panels in rows:
+        for model, axes in panels.items():
             shown = drawn[(drawn["panel"] == model) & (drawn["quantity"] == quantity)]
             style.curves(axes, shown, partial(looks, color=style.objective(model).color))
-            axes.set_title(style.objective(model).label)
             style.layer_axis(axes, "layer")
-        for axes in row[len(some) :]:
-            axes.remove()
-        row[0].set_ylabel(f"{quantity}\nwith the input token, nats")
     # Once the range of all panels is known.
-    for row, (quantity, some) in zip(grid, rows, strict=True):
-        for axes, model in zip(row, some, strict=False):
+    for quantity, panels in rows:
+        for model, axes in panels.items():
             if quantity == CHANGE:
                 style.across(axes)
             else:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.figures import steps, style
+from bottomup.figures import layout, steps, style
 from bottomup.figures.means import over_runs, since_layer_0
 from bottomup.figures.pairs import RUNS
 from bottomup.figures.points import NoRowsError, Tables, join, points, select
@@ -75,21 +75,19 @@ def _over_runs(rows: pd.DataFrame, within: Range) -> pd.DataFrame:
 
 
 def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
-    figure = Figure(figsize=(3.6 * len(ends) + 0.5, 5.4), layout="constrained")
-    grid = figure.subplots(2, len(ends), sharex="col", sharey="row", squeeze=False)
+    labels = {quantity: quantity for quantity in (style.INFORMATION, TO_THE_END)}
+    figure, rows = layout.grid(style.labels(ends), labels, 3.6, [2.7, 2.7], (0.5, 0))
     top = int(drawn["series"].max())
     looks = {layer: style.Look(str(layer), style.shade(layer / top)) for layer in range(top + 1)}
-    for row, quantity in zip(grid, (style.INFORMATION, TO_THE_END), strict=True):
-        row[0].set_ylabel(quantity)
-        for axes, (name, end) in zip(row, ends.items(), strict=True):
+    for quantity, panels in rows:
+        for name, axes in panels.items():
             of = (drawn["panel"] == name) & (drawn["quantity"] == quantity)
             shown = drawn[of].sort_values(["series", "x"])
             style.curves(axes, shown, looks.__getitem__, reach=np.inf)
-            steps.mark_end(axes, end)
-    grid[1, 0].set_ylim(bottom=0)
-    for above, below, name in zip(*grid, ends, strict=True):
-        above.set_title(style.objective(name).label)
-        steps.axis(below, drawn.loc[drawn["panel"] == name, "x"])
+            steps.mark_end(axes, ends[name])
+            steps.axis(axes, drawn.loc[drawn["panel"] == name, "x"])
+        if quantity == TO_THE_END:
+            next(iter(panels.values())).set_ylim(bottom=0)
     handles = style.key(drawn, looks)
     style.legend(figure, handles, columns=4 * len(ends), title=style.LAYERS)
     return figure

@@ -12,7 +12,7 @@ from itertools import combinations
 import pandas as pd
 
 from bottomup.core.names import half, objective_and_half
-from bottomup.figures import style
+from bottomup.figures import layout, style
 from bottomup.figures.means import less
 from bottomup.figures.points import NoRowsError
 from bottomup.measures.jackknife import Range
@@ -66,7 +66,7 @@ def in_panels(series: Iterable[str]) -> list[list[str]]:
     """Pairs in as few groups as one can follow, as equal in number as can be."""
     names = list(series)
     size = math.ceil(len(names) / math.ceil(len(names) / MOST))
-    return style.in_rows(names, size)
+    return layout.in_rows(names, size)
 
 
 def _ordered(series: set[str]) -> list[str]:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bottomup.core.errors import UserError
-from bottomup.figures import heads, style
+from bottomup.figures import heads, layout, style
 from bottomup.figures.points import Tables, join, points, table
 
 NEEDED = [*heads.HEAD, "importance", "value"]
@@ -40,12 +40,12 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     gates = _with_relevance(gates, table(tables, "head_importance", NEEDED))
     drawn = join([_kept(gates), _references(gates)])
     names = heads.panels(gates)
-    figure = Figure(figsize=(2.7 * len(names) + 0.5, 3.5), layout="constrained")
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
-        _panel(axes, drawn[drawn["panel"] == name])
-        axes.set_title(heads.title(name, names, heads.PRUNED))
-    panels[0].set_ylabel("relevance before pruning\nof the heads kept (even share: 1)")
+    titles = {name: heads.title(name, names, heads.PRUNED) for name in names}
+    label = "relevance before pruning\nof the heads kept (even share: 1)"
+    figure, rows = layout.grid(titles, {"relevance": label}, 2.7, [3], (0.5, 0.5))
+    for _, panels in rows:
+        for name, axes in panels.items():
+            _panel(axes, drawn[drawn["panel"] == name])
     ours = drawn[drawn["series"] == "gates"]
     style.legend(figure, style.key(ours, LOOKS, style.SEEDS), columns=len(names))
     return figure, drawn

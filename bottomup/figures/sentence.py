@@ -11,7 +11,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from bottomup.figures import style
+from bottomup.figures import layout, style
 from bottomup.figures.points import Tables, points, table
 
 NEEDED = [
@@ -34,7 +34,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     within = measured.groupby("objective")["layer"]
     shown = measured[measured["layer"].isin([0]) | (measured["layer"] == within.transform("max"))]
     objectives = style.ordered(shown["objective"])
-    lines = style.in_rows(objectives, BESIDE)
+    lines = layout.in_rows(objectives, BESIDE)
     longest = shown["word_a"].str.len().max() * SMALL * 0.6 / 72
     side = max(1.2, CELL * (1 + shown["place_a"].max()))
     columns, rows = max(map(len, lines)), 2 * len(lines)

@@ -231,6 +231,11 @@ def ordered(names: Iterable[str]) -> list[str]:
     return sorted(set(names), key=place)
 
 
+def labels(names: Iterable[str]) -> dict[str, str]:
+    """What models are called in figures, by their names, in order."""
+    return {name: objective(name).label for name in ordered(names)}
+
+
 def compared(names: Iterable[str]) -> list[str]:
     """Those of these models that the papers compare; without any, the first trained ones."""
     known = ordered(names)
@@ -252,23 +257,6 @@ def paper() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(RC)
         yield
-
-
-def in_rows(names: list[str], size: int) -> list[list[str]]:
-    """`names`, at most `size` in a row."""
-    return [names[start : start + size] for start in range(0, len(names), size)]
-
-
-def share_y(grid: np.ndarray, quantities: Iterable[str]) -> None:
-    """Let the rows of a grid that show one quantity share its axis, before they are drawn; its
-    numbers stand in the first column. quantities: that of each row."""
-    first: dict[str, Axes] = {}
-    for row, quantity in zip(grid, quantities, strict=True):
-        for axes in row:
-            if first.setdefault(quantity, axes) is not axes:
-                axes.sharey(first[quantity])
-        for axes in row[1:]:
-            axes.tick_params(labelleft=False)
 
 
 def light(color: str, share: float = 0.5) -> str:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bottomup.figures import heads, style
+from bottomup.figures import heads, layout, style
 from bottomup.figures.head_functions import LABELS as OF_FUNCTIONS
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import NoRowsError, Tables, in_order, join, over_seeds, points, select
@@ -49,16 +49,15 @@ def draw(tables: Tables, threshold: float) -> tuple[Figure, pd.DataFrame]:
     without pairs have no points.
     """
     drawn = _ours(tables, threshold)
-    names = style.ordered(drawn["panel"])
-    drawn = join([drawn, _published(tables, names)])
-    figure = Figure(figsize=(max(4, 2.5 * len(names) + 0.5), 3.1), layout="constrained")
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
-        _panel(axes, drawn[drawn["panel"] == name])
-        axes.set_title(style.objective(name).label)
-    panels[0].set_ylabel("accuracy")
-    panels[0].set_ylim(-0.03, max(1, drawn["y"].max()) + 0.03)
-    style.legend(figure, _key(drawn, threshold), columns=max(2, 2 * len(names) - 1))
+    titles = style.labels(drawn["panel"])
+    drawn = join([drawn, _published(tables, [*titles])])
+    around = (0.5 if len(titles) > 1 else 1.5, 0.5)
+    figure, rows = layout.grid(titles, {"accuracy": "accuracy"}, 2.5, [2.6], around)
+    for _, panels in rows:
+        for name, axes in panels.items():
+            _panel(axes, drawn[drawn["panel"] == name])
+            axes.set_ylim(-0.03, max(1, drawn["y"].max()) + 0.03)
+    style.legend(figure, _key(drawn, threshold), columns=max(2, 2 * len(titles) - 1))
     return figure, drawn
 
 
