@@ -52,6 +52,11 @@ def signals():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes a minute comes first, or one process would end with it while the others wait."""
+    items.sort(key=lambda item: item.path.parent.name not in ("slurm", "faults"))
+
+
 @dataclass(frozen=True)
 class Corpus:
     """The files of a corpus whose target side is the source side spelt backwards, in capitals."""
