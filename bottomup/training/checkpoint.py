@@ -191,18 +191,19 @@ class Finished:
 
     def save(self, model: nn.Module, progress: Progress) -> None:
         """Keep the weights that a run ends with; if that fails, only the log says so."""
-        temporary = self.path.with_suffix(f".{os.getpid()}")
+        temporary = self.path.with_suffix(".new")  # so the next one replaces what a kill left
+        metadata = {"progress": json.dumps(asdict(progress))}
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            metadata = {"progress": json.dumps(asdict(progress))}
-            save_weights(model.state_dict(), temporary, metadata)
             with alone(self.path.with_suffix(".lock")):  # another study may have the same run
-                note_of(self.path).unlink(missing_ok=True)  # if it is a link, its target stays
-                note_of(self.path).write_text(f"{digest(temporary)}  {self.path.name}\n")
-                os.replace(temporary, self.path)
+                for file in (temporary, note_of(self.path)):
+                    file.unlink(missing_ok=True)  # if it is a link, its target stays
+                try:
+                    save_weights(model.state_dict(), temporary, metadata)
+                    note_of(self.path).write_text(f"{digest(temporary)}  {self.path.name}\n")
+                    os.replace(temporary, self.path)
+                finally:
+                    temporary.unlink(missing_ok=True)
         except (OSError, SafetensorError, UserError) as error:
-            if temporary.is_file():
-                temporary.unlink()
             log.info(f"the run is not kept for other studies: {error}")
 
     def load(self, model: nn.Module) -> Progress | None:

@@ -1,6 +1,8 @@
 import json
 import os
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
@@ -272,6 +274,19 @@ def test_a_finished_run_that_is_damaged_is_not_taken(tmp_path, damage, ending, c
     assert "is damaged, or has no digest: the run is trained again" in caplog.text
     finished.save(model, Progress(step=2))
     assert finished.load(taken) == Progress(step=2)
+
+
+def test_a_save_that_was_killed_leaves_nothing_once_the_run_is_whole(tmp_path):
+    finished, (model, _) = Finished(tmp_path / "trained", {"run": "this"}), trained()
+    # A kill, after which nothing is deleted.
+    killed = mock.patch.object(checkpoints, "digest", side_effect=KeyboardInterrupt)
+    with killed, mock.patch.object(Path, "unlink"), pytest.raises(KeyboardInterrupt):
+        finished.save(model, Progress(step=2))
+    assert sum(path.suffix not in (".lock", ".sha256") for path in finished.path.parent.iterdir())
+    finished.save(model, Progress(step=2))
+    whole = {finished.path, finished.path.with_suffix(".sha256")}
+    assert {*finished.path.parent.iterdir()} == whole
+    assert finished.load(initial("lm", seed=2)) == Progress(step=2)
 
 
 def as_if_whole(finished, tensors, progress='{"step": 2}'):
