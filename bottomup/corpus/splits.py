@@ -96,8 +96,8 @@ def split(
             counts.append(_counts(name, origin, kept, repeats, alike))
         if tables[name].empty and sizes.get(name):
             raise UserError(
-                f"all {drawn_by[name].sum()} sentences drawn for {name} repeat other text: ask for "
-                f"more {name}_words, or set near_duplicates to keep"
+                f"all {drawn_by[name].sum()} sentences drawn for {name} repeat other text: raise "
+                f"corpus.splits.{name}_words, or set corpus.splits.near_duplicates to keep"
             )
     _tell_of_one_document(tables["test"])
     return tables, pd.DataFrame(counts)

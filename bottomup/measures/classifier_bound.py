@@ -112,8 +112,8 @@ def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if len(distinct) < 2:
         raise UserError(
             f"{len(distinct)} blocks of documents carry a label; a classifier needs 2, one a half; "
-            f"raise n_tokens, or corpus.splits.test_words and occurrences.n, or take text of more "
-            f"documents"
+            f"raise the n_tokens of its table, or corpus.splits.test_words and occurrences.n, or "
+            f"take text of more documents"
         )
     order = seeds.generator(seed, "halves").permutation(len(distinct))
     first = order[index] < len(distinct) // 2

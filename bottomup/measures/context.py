@@ -91,7 +91,7 @@ def draw(
         raise UserError(
             f"of {len(labeled)} tokens {len(inside)} have {REACH} others of their sentence on "
             f"either side, and of {len(rows)} that were drawn none is seen with all of them; "
-            "raise occurrences.n or context.occurrences, or leave out the table context"
+            "raise occurrences.n or measures.context.occurrences, or leave out the table context"
         )
     own, blocks = (occurrences[name].to_numpy() for name in ("input_id", "block"))
     changed = np.stack([_changed(some, own, whole, seen, seed) for some in read])[:, whole]

@@ -226,8 +226,8 @@ def _enough(view: np.ndarray, n_clusters: int) -> np.ndarray:
     if n_clusters > len(view):
         raise UserError(
             f"found {len(view)} occurrences for n_clusters {n_clusters}; allowed: no more "
-            f"clusters than occurrences; lower n_clusters, or raise corpus.splits.test_words and "
-            f"occurrences.n"
+            f"clusters than occurrences; lower measures.mutual_information.n_clusters, or raise "
+            f"corpus.splits.test_words and occurrences.n"
         )
     return view
 

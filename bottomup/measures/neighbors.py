@@ -382,8 +382,8 @@ def nearest(
     if len(view) <= k:
         raise UserError(
             f"{len(view)} occurrences for measures.neighbors.k {k}; allowed: more occurrences "
-            f"than neighbors; lower k, or raise measures.neighbors.occurrences and "
-            f"within_occurrences"
+            f"than neighbors; lower it, or raise measures.neighbors.occurrences and "
+            f"measures.neighbors.within_occurrences"
         )
     points = _points(checked(view, "a search for neighbors"), metric)
     # Equal rows share one column of distances, or rounding could separate them.

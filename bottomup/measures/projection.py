@@ -59,8 +59,8 @@ def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]
         if last is None and len(points) <= 3 * perplexity:
             log.warning(
                 "%d different points for measures.projection.perplexity %g; allowed: more than "
-                "three times the perplexity, which is lowered: raise occurrences or name more "
-                "frequent words",
+                "three times the perplexity, which is lowered: raise "
+                "measures.projection.occurrences or name more frequent words",
                 *(len(points), perplexity),
             )
         picture = standardize(project(points, perplexity)[index])

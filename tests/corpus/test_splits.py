@@ -397,8 +397,8 @@ def test_only_near_duplicates_of_training_text_leave():
 
 def test_a_split_of_near_duplicates_alone_is_refused():
     message = (
-        "all 1 sentences drawn for dev repeat other text: ask for more dev_words, or set "
-        "near_duplicates to keep"
+        "all 1 sentences drawn for dev repeat other text: raise corpus.splits.dev_words, or "
+        "set corpus.splits.near_duplicates to keep"
     )
     with pytest.raises(UserError, match=message):
         dealt("drop", train=["a b c d"], dev=["a b c e"], test=["f g h i", "a b c"])
