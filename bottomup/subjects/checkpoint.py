@@ -53,6 +53,8 @@ class Checkpoint(Subject):
     GPT-2: token + position embedding. GPT-NeoX, Llama, T5: token embedding only, since positions
     come with attention. The top layer of these four is after the final norm, which a `Run` leaves
     out.
+    OPT-350m: layer 0 is the projection of token embeddings to `d_model`, and position; the top
+    layer is before its projection back to their width.
 
     `pretrained` is the tokenizer of transformers, which knows what special tokens are for.
     """
@@ -71,6 +73,11 @@ class Checkpoint(Subject):
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
         self._around = self._of_no_text()
+        # What OPT-350m predicts from has the width of its embeddings, not of its layers. A hook,
+        # since the weight is part of the model that `save_model` writes.
+        for module in model.modules():
+            if isinstance(projection := getattr(module, "project_out", None), nn.Linear):
+                projection.register_forward_hook(lambda _module, inputs, _output: inputs[0])
 
     @cached_property
     def shape(self) -> PreTrainedConfig:
