@@ -236,7 +236,8 @@ class Checkpoint(Subject):
 
     @cached_property
     def predicts_tokens(self) -> bool:
-        """Whether its trained layers, by their names in the config, predict tokens."""
+        """Whether its trained layers predict tokens, by their names in the config or, where it
+        names none, by the weights of its folder."""
         return any(map(self._has_output, self.model.config.architectures or []))
 
     @property

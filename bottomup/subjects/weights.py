@@ -8,7 +8,15 @@ from pathlib import Path
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+    AutoConfig,
+    AutoModel,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import derive
@@ -25,6 +33,12 @@ from bottomup.subjects.folder import AGAIN
 
 # As the checkpoint was trained: its config may name another attention, even one to fetch.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
+# By the config of a family, its classes that predict tokens.
+PREDICTING = (
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+)
 
 
 def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -> PreTrainedModel:
@@ -46,11 +60,8 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
             **OFFLINE,
         )
         left = [name for name in info["unexpected_keys"] if not BUFFERS.search(name)]
-        # Drop a class if the folder lacks weights of its own: such a model does not predict.
         shapes = {name: part.shape for name, part in header(folder).items()}
-        model.config.architectures = [
-            name for name in config.architectures or [] if _is_whole(name, model, left, shapes)
-        ]
+        model.config.architectures = _architectures(config, model, left, shapes)
     buffers = [name for name, part in model.named_buffers() if not part.is_floating_point()]
     require_numbers(folder, learned(model), {name.rpartition(".")[2] for name in buffers})
     # transformers draws these at random, and only its log says so.
@@ -127,19 +138,55 @@ def outline(architecture: str, config: PreTrainedConfig) -> PreTrainedModel | No
         return kind(deepcopy(config))
 
 
-def _is_whole(
+def _architectures(
+    config: PreTrainedConfig,
+    model: PreTrainedModel,
+    left: Collection[str],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> list[str]:
+    """The classes that a folder has the weights of: those that its config names or, if it names
+    none, those of the family that predict tokens.
+
+    left: the names of the folder's weights that the model leaves over. shapes: of all in its files.
+    """
+    if named := config.architectures:
+        return [name for name in named if _has_own(name, model, left, shapes) is not False]
+    family = [kinds[type(config)].__name__ for kinds in PREDICTING if type(config) in kinds]
+
+    def shown(name: str) -> bool:
+        own = _has_own(name, model, left, shapes)
+        return _holds(name, model, left, shapes) if own is None else own
+
+    return [name for name in family if shown(name)]
+
+
+def _holds(
     architecture: str,
     model: PreTrainedModel,
     left: Collection[str],
     shapes: Mapping[str, tuple[int, ...]],
 ) -> bool:
-    """Whether a folder has all weights of a class that are neither those of a model nor tied to
-    others: by name or, since transformers renames some, by shape.
+    """Whether a folder has a class that ties all that predicts to the embeddings: by names, which
+    tell a model inside of another, and nothing that this class has not."""
+    whole = outline(architecture, model.config)
+    inside = any(name.startswith(f"{model.base_model_prefix}.") for name in shapes)
+    return inside and whole is not None and whole.state_dict().keys() >= {*left}
 
-    left: the names of the folder's weights that the model leaves over. shapes: of all in its files.
+
+def _has_own(
+    architecture: str,
+    model: PreTrainedModel,
+    left: Collection[str],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> bool | None:
+    """Whether a folder has all weights of a class that are neither those of a model nor tied to
+    others: by name or, since transformers renames some, by shape. None if there are none, or no
+    such class.
+
+    left, shapes: as in `_architectures`.
     """
     if (whole := outline(architecture, model.config)) is None:
-        return True
+        return None
     known = tuple(f".{name}" for name, _ in model.named_parameters())
     own = {
         name: tuple(weight.shape)
@@ -149,6 +196,8 @@ def _is_whole(
         # What tells whether two sentences belong together predicts no tokens.
         and weight.shape[:1] != (2,)
     }
+    if not own:
+        return None
     lacking = Counter(shape for name, shape in own.items() if name not in left)
     return lacking <= Counter(shapes[name] for name in left if name in shapes and name not in own)
 

@@ -209,6 +209,29 @@ def test_a_config_may_name_a_head_without_its_weights(kind, objective, other, tm
         assert CheckpointPredictor(tmp_path, subject).model
 
 
+@pytest.mark.parametrize(
+    ("kind", "objective"),
+    [
+        *(("BertForMaskedLM", "mlm"), ("BertForPreTraining", "mlm"), ("BertModel", None)),
+        *(("BertForSequenceClassification", None), ("ElectraForPreTraining", None)),
+        *(("GPT2LMHeadModel", "lm"), ("GPT2Model", None), ("GPT2ForSequenceClassification", None)),
+        *(("LlamaForCausalLM", "lm"), ("MarianMTModel", "mt"), ("MarianModel", None)),
+    ],
+)
+def test_where_a_config_names_no_head_its_weights_tell(kind, objective, tmp_path):
+    family = next(of for name, of in FAMILIES.items() if kind.lower().startswith(name))
+    getattr(transformers, kind)(family.config).save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path, family.tokens)
+    named = objective_of(subjects.load(tmp_path))
+    edit(tmp_path / "config.json", architectures=None)
+    subject = subjects.load(tmp_path)
+    assert objective_of(subject) == objective
+    # Of a head that is tied to the embeddings, a name in the config is believed.
+    assert named == objective or not objective
+    if objective:
+        assert CheckpointPredictor(tmp_path, subject).model
+
+
 def test_weights_may_have_the_names_of_older_versions(tmp_path):
     """As BERT is published; transformers renames them."""
     folder = families.save(FAMILIES["bert"], tmp_path)
