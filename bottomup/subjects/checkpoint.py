@@ -224,9 +224,10 @@ class Checkpoint(Subject):
     @cached_property
     def masks(self) -> bool:
         """Whether it was trained to predict masked tokens: its tokenizer has a mask, it sees both
-        sides, and its trained layers predict tokens. ELECTRA detects replaced tokens instead, and a
-        sentence model predicts no tokens."""
-        return self.mask is not None and not self.causal and self.predicts_tokens
+        sides, and its trained layers predict tokens of what it reads. ELECTRA detects replaced
+        tokens instead, a sentence model predicts no tokens, and a decoder writes all of a text."""
+        reads = self.mask is not None and not self.causal and not self.translates
+        return reads and self.predicts_tokens
 
     @property
     def mask(self) -> int | None:

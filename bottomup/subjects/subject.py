@@ -101,7 +101,7 @@ class Subject(ABC):
     @property
     @abstractmethod
     def masks(self) -> bool:
-        """Whether it was trained to predict masked tokens."""
+        """Whether it was trained to predict masked tokens at their places, without a decoder."""
 
     @property
     @abstractmethod

@@ -175,7 +175,6 @@ FAMILIES = {
         BartConfig(**BART),
         BartForConditionalGeneration,
         "encoder.layers.{}.self_attn.out_proj",
-        masks=True,
         translates=True,
     ),
 }
