@@ -10,11 +10,16 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims import published_heads as heads
-from bottomup.claims.tables import LEARNING, VALUES
+from bottomup.claims.tables import LEARNING
+from bottomup.core.files.tables import WITHOUT
 from bottomup.corpus.blocks import N_BLOCKS
 from bottomup.published import NEIGHBORS, load_published
 
 TRAINED = ("mt", "lm", "mlm")
+# What our tables of these measures call their values.
+VALUES = ("mi_nats", "distance", "value", "accuracy", "quality")
+# Other columns of which they have values without blocks, and what these are called.
+BESIDE = {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 GROUPED = {"freq": "frequency_rank", "pos": "pos"}
 
 
@@ -115,10 +120,17 @@ def frames(seeds: tuple[int, ...] = (1, 2, 3)) -> dict[str, pd.DataFrame]:
 
 
 def exact(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with values that stay the same without any block of documents."""
-    arrays = {
-        without: [*np.repeat(frame[name].to_numpy(float)[:, None], N_BLOCKS, axis=1)]
-        for name, without in VALUES.items()
-        if name in frame
-    }
-    return frame.assign(**arrays)
+    """The frame with values that stay the same without any block of documents, in the order of
+    columns that our tables have."""
+    columns: dict[str, object] = {}
+    for name in frame:
+        columns[name] = frame[name]
+        if name in VALUES:
+            columns |= {"ci_low": np.nan, "ci_high": np.nan, WITHOUT: _repeated(frame[name])}
+        elif name in BESIDE:
+            columns[BESIDE[name]] = _repeated(frame[name])
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _repeated(values: pd.Series) -> list[np.ndarray]:
+    return [*np.repeat(values.to_numpy(float)[:, None], N_BLOCKS, axis=1)]

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TypedDict
 
@@ -30,10 +31,6 @@ from bottomup.tables import cases, too_few, value_columns
 N_DRAWS = 200
 TEXT = slice(1, 1 + N_DRAWS)
 NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
-# The columns with values, and the columns with their values without blocks; the value that stands
-# left of its interval is one of them, whatever it is called.
-VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
-VALUES |= {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 ERRORS = {"mi_nats": "clustering_error_nats"}
 # The columns that tell rows with such errors apart.
 ROW = [
@@ -196,24 +193,38 @@ def require_columns(name: str, frame: pd.DataFrame, columns: Iterable[str]) -> N
 def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | None = None) -> Table:
     """A table with draws of its values, from a frame like `measures/<name>.parquet`."""
     few, frame = frame[too_few(frame)], frame[~too_few(frame)].reset_index(drop=True)
-    of_values = VALUES | dict.fromkeys(value_columns(frame), WITHOUT)
-    if WITHOUT not in frame and not of_values.keys().isdisjoint(frame):
+    arrays = without_of([*frame])
+    if value_columns(frame) and WITHOUT not in frame:
         raise UserError(
             f"the table {name} has no column {WITHOUT}, the values without each block of "
             f"documents; give measures/{name}.parquet"
         )
-    arrays = [column for column in of_values.values() if column in frame]
+    if (arrays or WITHOUT in frame) and not value_columns(frame):
+        raise UserError(
+            f"the table {name} has values without each block of documents, and no column ci_low, "
+            "which stands right of the values; add ci_low and ci_high, empty if not known"
+        )
     draws = {
         column: _draws(frame, column, without, _other_text(split))
-        for column, without in of_values.items()
-        if column in frame and without in frame
+        for column, without in arrays.items()
     }
     n_blocks = without_blocks(frame[WITHOUT]).shape[1] if arrays else 0
-    rows = frame.drop(columns=dict.fromkeys(arrays))
+    rows = frame.drop(columns=[*arrays.values()])
     # Comparing and choosing text is several times faster with objects than with pandas' strings.
     texts = [name for name, of in rows.dtypes.items() if isinstance(of, pd.StringDtype)]
     rows = rows.astype(dict.fromkeys(texts, object))
     return Table(name, rows, few, draws, n_blocks, split, enlarge)
+
+
+def without_of(columns: Sequence[str]) -> dict[str, str]:
+    """The columns with values without each block of documents, by the column that they are of.
+
+    `without` is of the values, which stand left of their interval; a column of a longer name that
+    ends so, such as `baseline_without`, of the column left of it.
+    """
+    of_others = {left: right for left, right in pairwise(columns) if right.endswith(f"_{WITHOUT}")}
+    values = value_columns(columns) if WITHOUT in columns else []
+    return dict.fromkeys(values, WITHOUT) | of_others
 
 
 def learning_curves(curves: Mapping[str, pd.DataFrame]) -> Table:

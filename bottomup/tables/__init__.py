@@ -6,8 +6,9 @@ A module has
 - `Settings`: what its values depend on, by default its section of `measures` in the config;
 - `Keys`: this section, if `Settings` has more than it, and `options` both;
 - `rows(seen, settings)`: the rows of its table, without the columns that name what it is about:
-  dictionaries, or a DataFrame. Values without each block of documents are in columns whose names
-  end in `without`, see `bottomup.measures.jackknife`;
+  dictionaries, or a DataFrame. Values left of `ci_low` are there without each block of documents in
+  `without`, those of another column in one right of it whose name ends in `_without`, see
+  `bottomup.measures.jackknife`;
 - `COLUMNS`: these columns, if a table of a model without heads is to be empty.
 
 docs/tables.md says what rows and columns are. Rules, the one program (scripts/measure.py), slices,

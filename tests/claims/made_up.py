@@ -12,8 +12,9 @@ from bottomup.claims.finding import find_all
 from bottomup.claims.judge import judge
 from bottomup.claims.looks import Looks
 from bottomup.claims.specifications import COLUMNS as OF_SPECIFICATION
-from bottomup.claims.tables import VALUES, table
+from bottomup.claims.tables import table
 from bottomup.measures import jackknife
+from bottomup.tables import value_columns
 
 NO_CORRELATIONS = pd.DataFrame(columns=[*CURVE, "rank_correlation"])
 NO_SPECIFICATIONS = pd.DataFrame(columns=OF_SPECIFICATION)
@@ -62,9 +63,15 @@ def without(values, spread, rng, n_blocks=N_BLOCKS):
     return values[:, None] + deviations * (spread / errors)[:, None]
 
 
+def measured(frame, name, arrays):
+    """The frame with a column of values, an interval right of it, and values without each block."""
+    others = frame.drop(columns=name)
+    return others.assign(**{name: frame[name], "ci_low": np.nan, jackknife.WITHOUT: [*arrays]})
+
+
 def value_of(frame):
     """Its column of values; none in a table of gates."""
-    return next((name for name in VALUES if name in frame), None)
+    return next(iter(value_columns(frame)), None)
 
 
 def blurred(frames, spread, seed=0, n_blocks=N_BLOCKS):
@@ -133,7 +140,8 @@ def value(name, frames):
 
 def of_runs(values, spread, rng, **columns):
     """A frame of `change` with a row for each run: `[runs]`."""
-    frame = pd.DataFrame({"distance": np.asarray(values, float)}).assign(**columns)
+    frame = pd.DataFrame({"distance": np.asarray(values, float), "ci_low": None, "ci_high": None})
+    frame = frame.assign(**columns)
     frame[jackknife.WITHOUT] = [*without(frame["distance"], spread, rng)]
     return frame
 

@@ -21,12 +21,11 @@ from bottomup.claims import field, published
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all, priors
 from bottomup.claims.heads import HALF, RARE
-from bottomup.claims.tables import VALUES
 from bottomup.claims.verdicts import corrected
 from bottomup.claims.words import AGAINST, PAPERS, REPRODUCED
 from bottomup.measures.jackknife import WITHOUT
 from tests.claims import field_tables
-from tests.claims.made_up import INITIAL, N_BLOCKS
+from tests.claims.made_up import INITIAL, N_BLOCKS, value_of
 from tests.claims.made_up import tables as as_tables
 
 READ = (
@@ -90,8 +89,7 @@ def level(name: str, frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFr
         values = values.mask(frame["function"].str.endswith("rarest"), RARE)
     else:
         values = np.full(len(frame), 0.2)
-    column = "accuracy" if name == "head_functions" else next(n for n in VALUES if n in frame)
-    frame = frame.assign(**{column: values})
+    frame = frame.assign(**{value_of(frame): values})
     if "objective_a" in frame:
         return frame
     known = frame[frame["objective"].isin(["mt", "lm"])]
@@ -102,9 +100,9 @@ def level(name: str, frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFr
 
 def varied(frame: pd.DataFrame, kind: str, rng: np.random.Generator) -> pd.DataFrame:
     """With other values in each run, and in each block of documents."""
-    arrays = [name for name in VALUES.values() if name in frame]
+    arrays = [name for name in frame if name.endswith(WITHOUT)]
     seeds = [name for name in ("seed", "seed_a", "seed_b") if name in frame]
-    value = next(name for name in VALUES if name in frame)
+    value = value_of(frame)
     cells = [name for name in frame if name not in (*seeds, *arrays, value)]
     cell = frame.groupby(cells, dropna=False, sort=False).ngroup().to_numpy()
     usual = (A_RUN * frame[value].to_numpy()) ** 2

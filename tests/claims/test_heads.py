@@ -11,7 +11,7 @@ from bottomup.claims.heads import ANEW, CLAIMS, agreement, as_if_there, best, he
 from bottomup.claims.tables import N_DRAWS, TEXT, table
 from bottomup.core.errors import UserError
 from tests.claims import made_up
-from tests.claims.made_up import BY_NAME, blurred, finding, moved, value, where, without
+from tests.claims.made_up import BY_NAME, blurred, finding, measured, moved, value, where, without
 
 NAMES = [claim.name for claim in CLAIMS]
 TABLES = ("head_importance", "head_functions", "pruned_functions", "pruning", "gates")
@@ -222,7 +222,7 @@ def test_agreement_is_kendall_s_tau():
 
 def drawn(values, spread, seed=0):
     frame = pd.DataFrame({"value": values})
-    frame["without"] = [*without(frame["value"], spread, np.random.default_rng(seed))]
+    frame = measured(frame, "value", without(frame["value"], spread, np.random.default_rng(seed)))
     return table("head_importance", frame).values("value")
 
 
@@ -274,7 +274,7 @@ def test_a_head_without_a_number_leaves_out_its_run(as_published, name, on, head
 def importance(*shares):
     heads = pd.DataFrame({"head": range(1, 1 + len(shares)), "value": shares, "layer": 1})
     heads = heads.assign(attention="encoder", seed=1, objective="mt")
-    heads["without"] = [np.full(20, share) for share in shares]
+    heads = measured(heads, "value", [np.full(20, share) for share in shares])
     return {"head_importance": heads.assign(importance="relevance_alpha_beta")}
 
 
@@ -362,7 +362,7 @@ def sweep(left, quality, **columns):
     whole = {"heads_encoder": 48, "quality": 10.0, "method": "none"}
     frame = pd.concat([frame, pd.DataFrame([whole])], ignore_index=True)
     frame = frame.assign(objective="mt", attention="encoder", seed=1, **columns)
-    frame["without"] = [*without(frame["quality"], 0.1, np.random.default_rng(0))]
+    frame = measured(frame, "quality", without(frame["quality"], 0.1, np.random.default_rng(0)))
     return {"pruning": frame.assign(heads_decoder=48, heads_cross=48)}
 
 
@@ -474,7 +474,7 @@ def test_which_head_is_the_most_relevant_is_open_where_the_text_leaves_it_open()
     """Of two that are alike within their noise, one points to rare tokens always, one never."""
     shares = pd.DataFrame({"value": [0.501, 0.499], "head": [1, 2], "layer": 1})
     shares = shares.assign(attention="encoder", seed=1, objective="mt")
-    shares["without"] = [*without(shares["value"], 0.05, np.random.default_rng(0))]
+    shares = measured(shares, "value", without(shares["value"], 0.05, np.random.default_rng(0)))
     relevance = {"head_importance": shares.assign(importance="relevance_alpha_beta")}
     found = finding(RARE_HEAD, relevance | rare(1.0, 0.0)).parts
     # In half of the draws it is the other, one away.
@@ -563,7 +563,7 @@ def test_a_head_has_a_function_in_as_many_draws_as_the_text_leaves_open():
             "baseline_accuracy": [np.nan, 0.4, np.nan, np.nan],
         }
     )
-    frame["without"] = [*without(frame["accuracy"], 0.02, np.random.default_rng(0))]
+    frame = measured(frame, "accuracy", without(frame["accuracy"], 0.02, np.random.default_rng(0)))
     found = held(table("head_functions", frame))
     # 0.9, 1.1 times 0.4, and a half are needed; the other question on rare tokens does not count.
     assert found[:, 0].tolist() == [True, True, False, False]
@@ -576,7 +576,9 @@ def with_accuracies(*accuracies, spread=0.02, **columns):
     places = {"layer": [1] * 4 + [2] * 4, "head": [1, 2, 3, 4] * 2}
     frame = pd.DataFrame({"accuracy": accuracies, "baseline_accuracy": np.nan} | places)
     frame = frame.assign(function="positional", offset=-1, objective="mt", seed=1, n=10, **columns)
-    frame["without"] = [*without(frame["accuracy"], spread, np.random.default_rng(0))]
+    frame = measured(
+        frame, "accuracy", without(frame["accuracy"], spread, np.random.default_rng(0))
+    )
     return {"head_functions": frame.assign(attention="encoder")}
 
 

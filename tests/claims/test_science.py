@@ -10,7 +10,17 @@ from bottomup.claims import heads
 from bottomup.claims.finding import Runs
 from bottomup.claims.inference import NO_PRIOR, Evidence, decide
 from bottomup.claims.tables import TEXT, table
-from tests.claims.made_up import BY_NAME, N_BLOCKS, finding, judged, moved, tables, where, without
+from tests.claims.made_up import (
+    BY_NAME,
+    N_BLOCKS,
+    finding,
+    judged,
+    measured,
+    moved,
+    tables,
+    where,
+    without,
+)
 
 RUNS = 120
 
@@ -83,7 +93,7 @@ def kept_at_random():
         kept = of_run.iloc[rng.permutation(48)[:17]]
         parts += [of_run.assign(penalty=0.0, seed=seed), kept.assign(penalty=0.5, seed=seed)]
     frame = pd.concat(parts, ignore_index=True)
-    frame["without"] = [*np.repeat(frame[["accuracy"]].to_numpy(), N_BLOCKS, axis=1)]
+    frame = measured(frame, "accuracy", np.repeat(frame[["accuracy"]].to_numpy(), N_BLOCKS, axis=1))
     return {"pruned_functions": frame.assign(objective="mt", attention="encoder", method="gates")}
 
 
@@ -100,7 +110,7 @@ def test_relevance_that_has_nothing_to_do_with_confidence_decides_nothing():
     product = itertools.product(range(1, RUNS + 1), range(1, 4), range(1, 6), kinds)
     frame = pd.DataFrame(product, columns=names).assign(objective="mt", attention="encoder")
     frame["value"] = rng.uniform(size=len(frame))
-    frame["without"] = [*np.repeat(frame[["value"]].to_numpy(), N_BLOCKS, axis=1)]
+    frame = measured(frame, "value", np.repeat(frame[["value"]].to_numpy(), N_BLOCKS, axis=1))
     frames = {"head_importance": frame}
     assert share_decided_in_threes("relevance_agrees_with_confidence", frames) <= 0.08
 
@@ -121,7 +131,7 @@ def test_relevance_that_has_nothing_to_do_with_what_heads_do_decides_nothing(nam
         for penalty in (0.5, 1.0)
     ]
     frame = pd.concat(kinds, ignore_index=True)
-    frame["without"] = [*np.repeat(frame[["value"]].to_numpy(), N_BLOCKS, axis=1)]
+    frame = measured(frame, "value", np.repeat(frame[["value"]].to_numpy(), N_BLOCKS, axis=1))
     last = pd.concat(gates, ignore_index=True).assign(step=9, kind="encoder", method="gates")
     frames = {"head_importance": frame, "gates": last}
     assert share_decided_in_threes(name, frames) <= 0.08
@@ -135,7 +145,7 @@ def test_second_functions_that_come_and_go_by_chance_decide_nothing():
     frame = frame[(frame["penalty"] == 0) | (frame["head"] <= 5)]
     frame = pd.concat([frame.assign(function=name) for name in ("two_rarest", "nsubj_to_head")])
     frame = frame.assign(accuracy=rng.uniform(0.2, 1, len(frame)), baseline_accuracy=0.4, n=100)
-    frame["without"] = [*np.repeat(frame[["accuracy"]].to_numpy(), N_BLOCKS, axis=1)]
+    frame = measured(frame, "accuracy", np.repeat(frame[["accuracy"]].to_numpy(), N_BLOCKS, axis=1))
     frame = frame.assign(objective="mt", attention="encoder", method="gates", offset=np.nan)
     frames = {"pruned_functions": frame.reset_index(drop=True)}
     assert share_decided_in_threes("heads_take_over_second_function", frames) <= 0.08
@@ -147,7 +157,8 @@ def heads_at(true, n_pairs, rng):
     hits = rng.binomial(sizes, true[:, None])
     left = (hits.sum(1, keepdims=True) - hits) / (n_pairs - sizes)
     frame = pd.DataFrame({"accuracy": hits.sum(1) / n_pairs})
-    return table("head_functions", frame.assign(without=[*left])).values("accuracy")
+    frame = measured(frame, "accuracy", left)
+    return table("head_functions", frame).values("accuracy")
 
 
 BLOCKS = frozenset({("test", N_BLOCKS)})
@@ -197,7 +208,7 @@ def between_layers(curves, spread=0.01, seeds=(1, 2, 3)):
         for layer, value in enumerate(curve, start=1)
     ]
     frame = pd.DataFrame(rows)
-    frame["without"] = [*without(frame["distance"], 0.01 * frame["distance"], rng)]
+    frame = measured(frame, "distance", without(frame["distance"], 0.01 * frame["distance"], rng))
     return {"pwcca_between_layers": frame}
 
 
@@ -241,7 +252,7 @@ def test_objectives_that_are_nearest_before_training_are_so_by_their_mask():
             distance = far.get((a, b), 0.6) * (1 + 0.01 * rng.standard_normal())
             rows.append(known | {"layer": layer, "distance": distance})
     frame = pd.DataFrame(rows).assign(variant="definition", weights="x")
-    frame["without"] = [*without(frame["distance"], 0.005 * frame["distance"], rng)]
+    frame = measured(frame, "distance", without(frame["distance"], 0.005 * frame["distance"], rng))
     row = judged({"pwcca_between_runs": frame}, [BY_NAME["mt_and_mlm_closest"]]).iloc[0]
     assert row["value"] == pytest.approx(0.048, abs=0.005) and row["ci_low"] > row["margin"]
     assert (row["verdict"], row["provisional"]) == (

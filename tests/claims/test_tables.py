@@ -50,12 +50,30 @@ def test_a_linear_statistic_varies_over_draws_as_the_jackknife_says(rng):
 def test_a_value_of_any_name_varies_if_its_interval_stands_beside_it(rng, tmp_path):
     """Else a claim on a measure of one's own would rest on values that other text cannot move."""
     frame = of_runs([1.0, 5.0], [0.1, 0.7], rng).rename(columns={"distance": "norm"})
-    frame = frame[["norm"]].assign(ci_low=0.0, ci_high=9.0, without=frame["without"], n=3)
+    frame = frame.assign(ci_low=0.0, ci_high=9.0, n=3)
     measured = table("norm", frame)
     assert measured.values("norm")[:, TEXT].std(1) == pytest.approx([0.1, 0.7])
     assert (measured.values("n") == 3).all()
     with pytest.raises(UserError, match=r"the table norm has no column without"):
         table("norm", frame.drop(columns="without"))
+
+
+def test_another_column_varies_by_the_one_right_of_it_and_by_no_other(rng):
+    """As `accuracy` of pruned models, which is no `quality` and has no values without blocks."""
+    frame = of_runs([1.0, 5.0], [0.1, 0.7], rng).rename(columns={"distance": "quality"})
+    frame = frame.assign(probability=[2.0, 3.0])
+    frame = frame.assign(probability_without=[*without([2.0, 3.0], 0.2, rng)], accuracy=[0.5, 0.6])
+    draws = table("pruning", frame)
+    assert draws.values("quality")[:, TEXT].std(1) == pytest.approx([0.1, 0.7])
+    assert draws.values("probability")[:, TEXT].std(1) == pytest.approx([0.2, 0.2])
+    assert (draws.values("accuracy") == [[0.5], [0.6]]).all()
+    assert not {"without", "probability_without"} & {*draws.rows}
+
+
+def test_values_without_blocks_of_no_column_are_a_mistake(rng):
+    frame = of_runs([1.0, 5.0], [0.1, 0.7], rng).drop(columns="ci_low")
+    with pytest.raises(UserError, match=r"the table change has values without .* no column ci_low"):
+        table("change", frame)
 
 
 @pytest.mark.parametrize("n_blocks", [2, 5, 20])
@@ -122,7 +140,7 @@ def test_rows_without_a_baseline_have_no_draws_of_it(rng):
 
 def test_values_without_blocks_are_a_mistake(tmp_path):
     path = tmp_path / "change.csv"
-    pd.DataFrame({"distance": [1.0]}).to_csv(path, index=False)
+    pd.DataFrame({"distance": [1.0], "ci_low": [0.0]}).to_csv(path, index=False)
     with pytest.raises(UserError, match=r"the table change has no column without.*change\.parquet"):
         load([path], {}, {})
     # Gates have no values that hang on text.
@@ -132,7 +150,7 @@ def test_values_without_blocks_are_a_mistake(tmp_path):
 
 
 def test_an_empty_table_has_nothing_measured():
-    empty = table("change", pd.DataFrame({"distance": [], "without": [], "seed": []}))
+    empty = table("change", pd.DataFrame({"distance": [], "ci_low": [], "without": [], "seed": []}))
     assert empty.values("distance").shape == (0, 1 + 2 * N_DRAWS)
     with pytest.raises(NotMeasuredError, match="seed 1 in the table change"):
         empty.where(seed=1)

@@ -17,10 +17,11 @@ def distances(*pairs, without=None):
         for layer, distance in enumerate((9.0, mean - 0.1, mean + 0.1))
     ]
     frame = pd.DataFrame(rows)
-    frame["without"] = [
+    arrays = [
         np.full(2, value) if without is None else value + np.array([-without, without])
         for value in frame["distance"]
     ]
+    frame = made_up.measured(frame, "distance", arrays)
     return made_up.tables({"pwcca_between_runs": frame})
 
 
