@@ -28,6 +28,7 @@ from bottomup.core import running
 from bottomup.core.errors import UserError, in_one_line
 from bottomup.plan import links, start
 from bottomup.plan.config import load, require_packages
+from bottomup.plan.declared import require_own_names
 from bottomup.plan.digest import ROOT, count_versions_of
 from bottomup.plan.failures import (
     choose_without_a_temporary_file,
@@ -130,6 +131,9 @@ if workflow.is_main_process:
             str(path)
             for each in workflow.rules
             for path in [*each.output, *each.log, each.benchmark or ""]
+        )
+        require_own_names(
+            TABLES, {each.name: map(str, each.output) for each in workflow.rules}
         )
     for line in filter(
         None,

@@ -134,7 +134,7 @@ def problems(
 ) -> list[str]:
     """What is wrong with `value` as a `model`, one line for each mistake; empty if nothing is.
 
-    `path` is the place of the value in the config; `only` are the keys to check.
+    `path` is the place of the value in the config; `only` are the keys to check, each by itself.
     """
     try:
         validated(model, value)
@@ -142,9 +142,23 @@ def problems(
         return [
             _line(model, problem, path)
             for problem in error.errors()
-            if only is None or problem["loc"][0] in only
+            if only is None or (problem["loc"] and problem["loc"][0] in only)
         ]
     return []
+
+
+def wrong_defaults(model: type[BaseModel], path: str = "") -> list[str]:
+    """What is wrong with the defaults of a model's keys, as in `problems`; pydantic takes them as
+    they are."""
+    defaults = {
+        name: field.get_default(call_default_factory=True, validated_data={})
+        for name, field in keys(model).items()
+        if not field.is_required()
+    }
+    plain = {
+        name: of.model_dump() if isinstance(of, BaseModel) else of for name, of in defaults.items()
+    }
+    return problems(model, plain, path, only=plain)
 
 
 def unquoted(model: type[BaseModel], value: Any) -> Any:

@@ -13,11 +13,12 @@ from pydantic import BaseModel
 from bottomup.core.errors import UserError
 from bottomup.core.packages import is_installed
 from bottomup.core.schema import problems, unquoted, validated
-from bottomup.core.settings import GOLD, Model, Training
+from bottomup.core.settings import GOLD, Measures, Model, Training
 from bottomup.objectives import kind
+from bottomup.plan.declared import require_sections
 from bottomup.plan.mistakes import known_sources, mistaken, unreached
 from bottomup.plan.objective_sections import all_keys, module_of
-from bottomup.plan.study import Study, modules, source_model
+from bottomup.plan.study import Study, declared_sections, modules, source_model
 from bottomup.plan.unchecked import list_of, section
 
 LARGEST = 2**63 - 1  # the largest whole number; larger ones overflow somewhere
@@ -34,8 +35,9 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     mistakes: lines about its files, as from `reading.read`.
 
     Raises UserError with a line for every mistake, those of `mistakes` first: the key, what was
-    found, what is allowed.
+    found, what is allowed; before that for sections that tables declare wrongly.
     """
+    require_sections(declared_sections(), Measures.model_fields)
     if unusable := [*_unusable(config)]:
         raise UserError("\n".join([*mistakes, *unusable]))
     config = _unsigned(_plain(config))

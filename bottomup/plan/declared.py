@@ -1,13 +1,13 @@
 """Whether tables declare what a table may be; see `bottomup.tables`."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from bottomup.core.errors import UserError
-from bottomup.core.schema import allowed, nearest
+from bottomup.core.schema import allowed, nearest, wrong_defaults
 from bottomup.tables import Table
 
 # The names of parts, as in `bottomup.core.names`, and what is made of them.
@@ -17,9 +17,8 @@ PARTS = {
     "pair": (r"[^.]+-\d+\.[^.]+-\d+", "pairs of runs, as from subjects.pairs_of_runs()"),
     "pruned": (r"[^.]+\.[^.]+\.[^.]+_.+", "pruned runs, as from subjects.pruned_runs()"),
 }
-# Tables of a study that other programs write beside these.
-OTHERS = {"claims", "specifications", "calibration", "comparison", "rank_correlations"}
-OTHERS |= {"gates", "heads"}
+# The outputs of a table, or of its parts, by its name.
+OF_A_TABLE = re.compile(r"/measures/(\w+)(?:/.*|\.\w+)$")
 # The inputs from which a table sees, by the room whose `Seen` it is.
 NEEDED = {"views": {"views", "occurrences"}, "subjects": {"model"}}
 
@@ -34,15 +33,57 @@ def require_declared(
     parts: those of each table. reads: by name in `Table.reads`, the names of inputs.
     """
     lines = [
-        f"bottomup/tables/{name}.py: found a table that a study has beside these; rename the file"
-        for name in sorted(OTHERS & {*tables})
-    ]
-    lines += [
         f"bottomup/tables/{name}.py: {line}"
         for name, table in tables.items()
         for line in [*_mistyped(table)] or _contradictions(table, parts[name], reads)
     ]
-    if lines:
+    _raise(lines)
+
+
+def require_sections(
+    declared: Iterable[tuple[str, str, type[BaseModel]]], others: Collection[str]
+) -> None:
+    """Raise UserError for a section of `measures` that is declared twice, and for a default that
+    its key does not allow.
+
+    declared: as from `study.declared_sections`. others: sections that no table declares.
+    """
+    first: dict[str, tuple[str, type[BaseModel]]] = {}
+    lines = []
+    for table, section, model in declared:
+        path, key = f"bottomup/tables/{table}.py", f"measures.{section}"
+        owner, known = first.setdefault(section, (f"the table {table}", model))
+        if section in others:
+            owner, known = "bottomup/core/settings.py", BaseModel
+        if known is model:
+            lines += [f"{path}: default of {line}" for line in wrong_defaults(model, key)]
+        else:
+            lines.append(
+                f"{path}: found the section {key}, which {owner} declares with other keys; "
+                "allowed: another section, or the Settings of that table"
+            )
+    _raise(lines)
+
+
+def require_own_names(tables: Collection[str], written: Mapping[str, Iterable[str]]) -> None:
+    """Raise UserError for a table that has the name of one that another program of a study writes.
+
+    written: the outputs of each rule, by name.
+    """
+    others = {
+        found[1]
+        for rule, outputs in written.items()
+        for output in outputs
+        if (found := OF_A_TABLE.search(output)) and rule != f"measure_{found[1]}"
+    }
+    _raise(
+        f"bottomup/tables/{name}.py: found a table that a study has beside these; rename the file"
+        for name in sorted(others & {*tables})
+    )
+
+
+def _raise(lines: Iterable[str]) -> None:
+    if lines := [*lines]:
         raise UserError("\n".join(lines))
 
 

@@ -15,7 +15,7 @@ from bottomup.core import names, settings
 from bottomup.core.kinds import GATED, TRUNKS
 from bottomup.core.languages import short
 from bottomup.core.names import TWIN, whole
-from bottomup.core.schema import nearest, problems, validated
+from bottomup.core.schema import nearest, problems, validated, wrong_defaults
 from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
 from bottomup.corpus.bpe import normalizer
 from bottomup.corpus.cleaning import cleaned
@@ -119,6 +119,8 @@ def _source_choice(corpus: dict) -> Iterator[str]:
         own = {key: of for key, of in section(sources, source).items() if key != "languages"}
         for line in problems(source_model(source), own | filled, path):
             yield line.replace(f"{path}.languages:", "corpus.languages:", 1)
+        for line in wrong_defaults(source_model(source), path):
+            yield f"bottomup/corpus/sources/{source}.py: default of {line}"
 
 
 def _pipeline_choice(config: dict) -> Iterator[str]:
@@ -193,6 +195,8 @@ def _objective(name: str, options: dict, config: dict) -> Iterator[str]:
     sections = {"training", "model"}  # reported below
     checked = {key: value for key, value in options.items() if key not in sections}
     yield from problems(all_keys(module), checked, path)
+    for line in wrong_defaults(model, path):
+        yield f"bottomup/objectives/{module}.py: default of {line}"
     if number(options, "n_seeds") > (seeds := len(list_of(config, "seeds"))) > 0:
         yield (
             f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, the number of "

@@ -6,12 +6,13 @@ Objectives and corpus sources are modules with their own options, which their ow
 import importlib
 import json
 import pkgutil
+from collections.abc import Iterator
 from functools import cache, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, create_model
+from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from bottomup.core import settings
 from bottomup.core.kinds import TRUNKS
@@ -74,15 +75,18 @@ def tables() -> dict[str, ModuleType]:
 def sections() -> dict[str, Any]:
     """The sections of `measures` for these tables, as fields of a model. A section may be missing
     if all its keys have defaults."""
-    own = {
-        module.TABLE.section or name: getattr(module, "Keys", module.Settings)
-        for name, module in tables().items()
-        if module.TABLE.options is None or hasattr(module, "Keys")
-    }
     return {
         name: (model, ... if any(f.is_required() for f in model.model_fields.values()) else model())
-        for name, model in own.items()
+        for _, name, model in declared_sections()
     }
+
+
+def declared_sections() -> Iterator[tuple[str, str, type[BaseModel]]]:
+    """The tables that declare a section of `measures`: their name, that of the section, and its
+    model."""
+    for name, module in tables().items():
+        if module.TABLE.options is None or hasattr(module, "Keys"):
+            yield name, module.TABLE.section or name, getattr(module, "Keys", module.Settings)
 
 
 if TYPE_CHECKING:

@@ -1,13 +1,12 @@
 """A typo in what a table declares is one line, which names its file."""
 
-from fnmatch import fnmatch
-from pathlib import Path
-
 import pytest
+from pydantic import Field
 
 from bottomup.core.errors import UserError
+from bottomup.core.settings import Section
 from bottomup.plan.config import load
-from bottomup.plan.declared import OTHERS, require_declared
+from bottomup.plan.declared import require_declared, require_own_names, require_sections
 from bottomup.plan.figures import Figures
 from bottomup.plan.reading import read
 from bottomup.plan.study import tables
@@ -65,10 +64,58 @@ def test_what_is_wrong(table, line):
     assert str(said.value) == f"bottomup/tables/mine.py: {line}"
 
 
-@pytest.mark.parametrize("name", ["heads", "claims"])
-def test_the_name_of_a_table_that_another_program_writes(name):
-    with pytest.raises(UserError, match=rf"^bottomup/tables/{name}\.py: found a table that"):
-        require_declared({name: Table("run")}, {name: ["lm-1"]}, READS)
+class Mine(Section):
+    n: int = 3
+    shares: list[float] = Field(default_factory=lambda: [0.5])
+
+
+class Another(Section):
+    n: int = 3
+
+
+class Wrong(Section):
+    needed: int
+    n: int = "3"  # type: ignore[assignment]
+    most: float = Field(default=2.0, le=1)
+
+
+def test_a_section_is_declared_once():
+    require_sections(
+        [("a", "mine", Mine), ("b", "mine", Mine), ("c", "other", Another)], ["chance"]
+    )
+    with pytest.raises(UserError) as said:
+        require_sections(
+            [("a", "mine", Mine), ("b", "mine", Another), ("chance", "chance", Mine)], ["chance"]
+        )
+    assert str(said.value).splitlines() == [
+        "bottomup/tables/b.py: found the section measures.mine, which the table a declares with "
+        "other keys; allowed: another section, or the Settings of that table",
+        "bottomup/tables/chance.py: found the section measures.chance, which "
+        "bottomup/core/settings.py declares with other keys; allowed: another section, or the "
+        "Settings of that table",
+    ]
+
+
+def test_a_default_that_its_key_does_not_allow_is_a_line():
+    with pytest.raises(UserError) as said:
+        require_sections([("mine", "mine", Wrong)], [])
+    assert str(said.value).splitlines() == [
+        'bottomup/tables/mine.py: default of measures.mine.n: found "3"; allowed: whole number',
+        "bottomup/tables/mine.py: default of measures.mine.most: found 2.0; allowed: number, <= 1",
+    ]
+
+
+def test_the_names_of_tables_that_other_programs_write(outputs):
+    """Of gates there are parts alone, which pruning writes. What collects parts has a pattern."""
+    written = {rule: ["results/planned/measures/{measure}.csv"] for rule in ("collect_tables",)}
+    for output, rule in outputs.rules.items():
+        if rule not in ("collect_tables", "collect_estimates"):
+            written.setdefault(rule, []).append(f"results/planned/{output}")
+    require_own_names([*tables()], written)
+    for name in ("heads", "claims", "specifications", "calibration", "comparison", "gates"):
+        line = rf"^bottomup/tables/{name}\.py: found a table that a study has beside these; rename"
+        with pytest.raises(UserError, match=line):
+            require_own_names([*tables(), name], written)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -90,11 +137,3 @@ def test_a_table_with_the_figure_of_another_is_a_line(monkeypatch):
     monkeypatch.setattr(figures, "_of_tables", lambda: of_tables | {"mask": of_tables["probes"]})
     with pytest.raises(UserError, match=r"^two figures are called mask; allowed"):
         figures.drawn()
-
-
-def test_the_tables_of_other_programs_are_those_that_a_study_has(outputs):
-    """Gates are collected like other tables, and written by pruning."""
-    collected = ("collect_tables", "collect_estimates")
-    written = {name for name, rule in outputs.rules.items() if rule not in collected}
-    beside = {Path(name).stem for name in written if fnmatch(name, "measures/*.csv")}
-    assert {name for name in beside if f"measures/{name}.csv" in written} | {"gates"} == OTHERS
