@@ -138,7 +138,7 @@ if workflow.is_main_process:
     for line in filter(
         None,
         [
-            *(STUDY.without_annotation(UNKNOWN), notice_of_only()),
+            *(STUDY.without_annotation(UNKNOWN), notice_of_only(), notice_of_beside()),
             *(unlike_the_lock(), notice_of_text()),
         ],
     ):

@@ -120,3 +120,16 @@ def notice_of_only():
         f"only: found {', '.join(IN_VAIN)}, of which this study has nothing to measure: left out; "
         "docs/tables.md says what each is about"
     )
+
+
+def notice_of_beside():
+    """A line on other studies that the config names in vain."""
+    return (
+        not CLAIMS
+        and STUDY.site.beside
+        and (
+            f"site.beside: found {', '.join(STUDY.site.beside)}, but no claim is judged here, since "
+            "none rests on the tables that this study makes: studies.html is left out; see `only` "
+            "and `leave_out`"
+        )
+    )

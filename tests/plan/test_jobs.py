@@ -384,10 +384,13 @@ def only_lens(checkout):
     return checkout
 
 
-def test_a_table_of_which_a_study_has_nothing_is_said_at_its_start(only_lens):
+def test_what_a_study_asks_for_in_vain_is_said_at_its_start(only_lens):
     done = only_lens.snakemake("-n", "--configfile", "study.yaml")
     assert "only: found exact, wordnet, of which this study has nothing to mea" in done.stderr
-    assert "of which" not in only_lens.snakemake("-n").stderr
+    assert "site.beside: found French, but no claim is judged here, since" in done.stderr
+    (only_lens.path / "all.yaml").write_text("only: []\n")
+    usual = only_lens.snakemake("-n", "--configfile", "study.yaml", "all.yaml").stderr
+    assert "of which" not in usual and "site.beside" not in usual
 
 
 @pytest.mark.parametrize(
