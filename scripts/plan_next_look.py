@@ -20,6 +20,7 @@ import yaml
 from bottomup.plan import program
 from bottomup.claims.looks import Next, next_look
 from bottomup.core.files.tables import read_table
+from bottomup.core.plurals import plural
 from bottomup.core.settings import Section
 
 
@@ -85,7 +86,9 @@ def costs(upcoming: Next, settings: Settings) -> list[str]:
     more = sum((n - now[name]) * tokens[name] for name, n in upcoming.seeds.items())
     so_far = settings.halves + sum(n * tokens[name] for name, n in now.items())
     pruned = (
-        f", and prunes {upcoming.pruned} runs of each pruned objective" if upcoming.pruned else ""
+        f", and prunes {upcoming.pruned} {plural('run', upcoming.pruned)} of each pruned objective"
+        if upcoming.pruned
+        else ""
     )
     share = more / so_far if so_far else 0
     return [*lines, f"# It trains about {share:.0%} of the tokens trained so far{pruned}."]

@@ -47,7 +47,9 @@ def load(folder: Path, language: str) -> pd.DataFrame:
     ]
     pairs = pd.DataFrame(rows, columns=list(KEYS.values())).drop_duplicates(ignore_index=True)
     if len(pairs) < len(rows):
-        log.warning(f"{folder}: left out {len(rows) - len(pairs):,} pairs that their set has twice")
+        log.warning(
+            f"{folder}: pairs left out, since their set has them twice: {len(rows) - len(pairs):,}"
+        )
     return pairs
 
 

@@ -73,8 +73,8 @@ def split(
         instead = "ask for fewer words, or clean less" if len(names) >= len(SPLITS) else DOCUMENTS
         raise UserError(
             f"corpus.splits: test_words {test_words} and dev_words {dev_words} leave no text to "
-            f"train on: the clean corpus has {counted.sum()} source words in {len(names)} "
-            f"documents; {instead}{worst(carried(pairs))}"
+            f"train on: source words in the clean corpus: {counted.sum()}, documents: "
+            f"{len(names)}; {instead}{worst(carried(pairs))}"
         )
     similar = np.zeros(len(pairs), dtype=bool)
     if near_duplicates == "drop":
@@ -96,7 +96,7 @@ def split(
             counts.append(_counts(name, origin, kept, repeats, alike))
         if tables[name].empty and sizes.get(name):
             raise UserError(
-                f"all {drawn_by[name].sum()} sentences drawn for {name} repeat other text: raise "
+                f"all sentences drawn for {name}, {drawn_by[name].sum()}, repeat other text: raise "
                 f"corpus.splits.{name}_words, or set corpus.splits.near_duplicates to keep"
             )
     _tell_of_one_document(tables["test"])

@@ -66,7 +66,7 @@ def _points(rows: pd.DataFrame, score: str) -> pd.DataFrame:
 def _named(part: pd.DataFrame, group: str) -> str:
     """A group, and the number of verbs."""
     of_group = part.loc[part["x"] == group, "n"]
-    return f"{ATTRACTORS[group]}\n{style.count(of_group)} verbs"
+    return f"{ATTRACTORS[group]}\n{style.count(of_group, 'verb')}"
 
 
 def look(series: str) -> style.Look:

@@ -43,7 +43,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
             shown = shown.assign(value=shown[BY_PLACE], **nothing)
         parts.append(points(over_runs(shown, ["series", "x"], UNIT), panel=name, quantity="share"))
         style.curves(axes, parts[-1], style.objective)
-        axes.set_title(f"{title}\n{style.count(shown['n'])} sentences")
+        axes.set_title(f"{title}\n{style.count(shown['n'], 'sentence')}")
         style.layer_axis(axes, "layer")
     grid[0].set_ylabel("edges found (UUAS), share")
     grid[0].set_ylim(bottom=0)

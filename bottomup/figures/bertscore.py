@@ -50,7 +50,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         if by_tokens["by_tokens"].notna().any():
             style.level(axes, by_tokens["by_tokens"].mean(), "tokens")
         style.layer_axis(axes)
-        axes.set_title(f"{label}\n{style.count(by_tokens['n'])} pairs")
+        axes.set_title(f"{label}\n{style.count(by_tokens['n'], 'pair')}")
     for axes in grid[:, 0]:
         axes.set_ylabel(QUANTITY)
     style.legend(figure, style.key(drawn))

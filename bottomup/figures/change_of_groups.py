@@ -28,7 +28,7 @@ def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
     panels = style.ordered(drawn["panel"])
     theirs = {style.objective(name).label: name for name in panels}
     drawn = join([drawn, groups.published(tables, PUBLISHED[grouping], theirs)])
-    counts = f"{style.count(rows['n_occurrences'])} occurrences each"
+    counts = f"{style.count(rows['n_occurrences'], 'occurrence')} each"
     figure = groups.draw(
         drawn, panels, grouping, counts, lambda axes, shown: style.step_axis(axes, shown["x"])
     )

@@ -71,7 +71,7 @@ def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     if place == OWN:
         # Models that lose other words see other entropies: the one that none can exceed.
         style.level(axes, part["entropy_nats"].max(), "H")
-        counts = style.counts(part, n_labels="tokens", n="occurrences")
+        counts = style.counts(part, n_labels="token", n="occurrence")
         axes.set_title(f"{ESTIMATORS[estimator]}\n{counts}\nits own token")
         return
     style.across(axes)

@@ -60,6 +60,6 @@ def _panel(axes: Axes, task: str, part: pd.DataFrame, drawn: pd.DataFrame) -> No
     axes.set_title(TASKS[task])
     if drawn.empty:
         return
-    counts = style.counts(part, n="examples", n_labels="labels")
+    counts = style.counts(part, n="example", n_labels="label")
     axes.set_title(f"{TASKS[task]}\n{counts}; nothing seen: {part['baseline'].mean():.2f}")
     style.level(axes, part["by_tags"].mean(), "by tags")

@@ -36,7 +36,7 @@ def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
 
 def counts(rows: pd.DataFrame) -> str:
     """How much text the values of `rows` come from."""
-    return f"{style.count(rows['n_sentences'])} sentences each"
+    return f"{style.count(rows['n_sentences'], 'sentence')} each"
 
 
 def finish(axes: Axes, shown: pd.DataFrame) -> None:

@@ -178,13 +178,13 @@ def _chance(axes: Axes, chance: pd.DataFrame, span_above: float) -> None:
 
 def _title(panel: str, part: pd.DataFrame, shown: pd.DataFrame) -> str:
     part = part[part["estimator"] == ESTIMATORS[panel]]
-    counts = style.counts(part, n_labels="tokens", n_occurrences="occurrences")
+    counts = style.counts(part, n_labels="token", n_occurrences="occurrence")
     if panel == "classifier":
         return f"by a linear classifier, a lower bound\n{counts}"
     if panel == "classifier change":
         return "by a linear classifier,\nchange since layer 0"
     if panel == "clusters":
-        return f"by {style.count(part['n_clusters'])} clusters\n{counts}"
+        return f"by {style.count(part['n_clusters'], 'cluster')}\n{counts}"
     published = (shown["source"] == "published").any()
     behind = f"\n{style.PUBLISHED}: {PAPER_COUNTS}" if published else ""
     return f"by clusters, change since layer 0{behind}"

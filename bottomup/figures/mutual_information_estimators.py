@@ -7,6 +7,7 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bottomup.core.plurals import plural
 from bottomup.figures import information, layout, style
 from bottomup.figures.information import CHANGE, ENTROPY, MEASURED
 from bottomup.figures.points import Tables, join, points, table
@@ -37,7 +38,7 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
     figure = _figure(drawn, looks)
     curves = drawn[drawn["quantity"] != ENTROPY]
     keys = {name: looks(name, color=style.GRAY) for name in drawn["series"].dropna().unique()}
-    counts = style.counts(part, n_labels="tokens", n_occurrences="occurrences")
+    counts = style.counts(part, n_labels="token", n_occurrences="occurrence")
     style.legend(figure, style.key(curves, keys), title=counts)
     return figure, drawn
 
@@ -65,7 +66,7 @@ def _figure(drawn: pd.DataFrame, looks: Callable[..., style.Look]) -> Figure:
 def _estimators(part: pd.DataFrame) -> dict[float, str]:
     """Names by the number of clusters, fewest first."""
     counts = sorted(part["n_clusters"].dropna().unique())
-    return {count: f"{count:,.0f} clusters" for count in counts}
+    return {count: f"{count:,.0f} {plural('cluster', count)}" for count in counts}
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:

@@ -100,7 +100,7 @@ def _published(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
 
 
 def _quantity(part: pd.DataFrame) -> str:
-    neighbors = f"{style.count(part['k'])} nearest neighbors"
+    neighbors = f"{style.count(part['k'], 'nearest neighbor')}"
     if part["panel"].iloc[0] == "position":
         return f"distance in position to the\n{neighbors}, tokens"
     return f"share of the {neighbors}"
@@ -111,7 +111,7 @@ def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     shown = drawn[(drawn["panel"] == name) & ~drawn["quantity"].isin([CHANCE, DIFFERENCE])]
     style.curves(axes, shown, style.objective)
     _axes(axes, name)
-    counts = style.counts(part, n_tokens="tokens", n_occurrences="occurrences")
+    counts = style.counts(part, n_tokens="token", n_occurrences="occurrence")
     axes.set_title(f"{_title(name, part)}\n{counts}")
 
 

@@ -94,5 +94,5 @@ def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     style.level(axes, part["baseline"].mean(), "nothing seen")
     style.layer_axis(axes)
     axes.set_ylabel(METRICS[metric])
-    counts = style.counts(part, n="words", n_labels="labels")
+    counts = style.counts(part, n="word", n_labels="label")
     axes.set_title(f"{TASKS[task]}\n{counts}")

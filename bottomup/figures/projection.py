@@ -101,7 +101,7 @@ def _panel(axes: Axes, shown: pd.DataFrame | None) -> None:
 
 def _scale(figure: Figure, rows: pd.DataFrame) -> None:
     words = ", ".join(rows["token"].unique())
-    label = f"position of “{words}” in its sentence, {_occurrences(rows)} occurrences"
+    label = f"position of “{words}” in its sentence, {style.count(_shown(rows), 'occurrence')}"
     shades = ScalarMappable(_positions(rows), SHADES)
     figure.colorbar(shades, ax=figure.axes, label=label, extend="max", aspect=40, pad=0.01)
 
@@ -111,11 +111,15 @@ def _legend(figure: Figure, rows: pd.DataFrame, picture: str) -> None:
     palette = _palette(rows[picture])
     names = plain[picture].where(plain[picture].isin(list(palette)), "others")
     handles = [
-        _mark("plain", palette.get(name, OTHERS), f"{name} ({_occurrences(plain[names == name])})")
+        _mark(
+            "plain",
+            palette.get(name, OTHERS),
+            f"{name} ({style.count(_shown(plain[names == name]))})",
+        )
         for name in [*palette, *({"others"} & set(names))]
     ]
     if len(masked):
-        handles.append(_mark("masked", style.GRAY, f"masked ({_occurrences(masked)})"))
+        handles.append(_mark("masked", style.GRAY, f"masked ({style.count(_shown(masked))})"))
     title = _ccg(rows) if picture == "ccg" else None
     style.legend(figure, handles, columns=5, title=title)
 
@@ -125,9 +129,10 @@ def _ccg(rows: pd.DataFrame) -> str:
     return f"CCG category of “{words}”, {style.ccg(rows['ccg_source'])} (occurrences)"
 
 
-def _occurrences(rows: pd.DataFrame) -> str:
-    """How many points of `rows` a panel shows; all are equal, since all runs see the same data."""
-    return style.count(rows.groupby(["objective", "layer"]).size())
+def _shown(rows: pd.DataFrame) -> pd.Series:
+    """How many points of `rows` each panel shows; all are equal, since all runs see the same
+    data."""
+    return rows.groupby(["objective", "layer"]).size()
 
 
 def _mark(kind: str, color: str, label: str) -> Line2D:

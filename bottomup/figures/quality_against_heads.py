@@ -13,6 +13,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
+from bottomup.core.plurals import plural
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points, select
 
@@ -155,7 +156,7 @@ def _title(rows: pd.DataFrame, names: list[str]) -> str:
     means = unpruned[["x", "bleu", "test_loss_nats"]].mean()
     with_bleu = unpruned["quantity"].iloc[0] == BLEU
     quality = f"{means['bleu']:.1f} BLEU" if with_bleu else f"{means['test_loss_nats']:.2f} nats"
-    return f"{name}\nunpruned: {quality}, {means['x']:.0f} heads"
+    return f"{name}\nunpruned: {quality}, {means['x']:.0f} {plural('head', round(means['x']))}"
 
 
 def _key(drawn: pd.DataFrame) -> list:

@@ -27,7 +27,7 @@ PROPERTIES = {
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `senses`; 0 is chance, and 1 all neighbors."""
     measured = by_layer(table(tables, "senses", NEEDED), property="panel")
-    quantity = f"share of the {style.count(measured['k'])} nearest neighbors, above chance"
+    quantity = f"share of the {style.count(measured['k'], 'nearest neighbor')}, above chance"
     drawn = points(over_runs(measured, ["panel", "series", "x"], AT_MOST_ONE), quantity=quantity)
     figure = Figure(figsize=(9.2, 3.4), layout="constrained")
     grid = figure.subplots(1, len(PROPERTIES), sharey=True)
@@ -36,7 +36,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         shown = drawn[drawn["panel"] == name]
         style.curves(axes, shown, style.objective)
         style.layer_axis(axes)
-        axes.set_title(f"{label}\n{style.count(shown['n'])} words")
+        axes.set_title(f"{label}\n{style.count(shown['n'], 'word')}")
     grid[0].set_ylabel(f"{quantity}\n(0 = as at random, 1 = all)")
     style.legend(figure, style.key(drawn))
     return figure, drawn

@@ -79,8 +79,8 @@ def _figure(drawn: pd.DataFrame, kept: pd.DataFrame, calibrated: bool) -> Figure
         for axes, measure in zip(row, titles, strict=False):
             shown = drawn[(drawn["panel"] == measure) & drawn["series"].isin(some)]
             style.curves(axes, shown, pairs.look)
-            counts = style.count(kept.loc[kept["measure"] == measure, "n_occurrences"])
-            axes.set_title(f"{titles[measure]}\n{counts} occurrences")
+            counts = kept.loc[kept["measure"] == measure, "n_occurrences"]
+            axes.set_title(f"{titles[measure]}\n{style.count(counts, 'occurrence')}")
             style.layer_axis(axes)
             axes.set_ylabel(CALIBRATED if calibrated else AXES[quantity])
         for axes in row[: len(titles)]:

@@ -49,7 +49,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         look = style.objective(objective)
         axes.set_title(
             f"into {look.label}\nown loss {own['own_nats'].iloc[0]:.2f}, "
-            f"{style.count(own['n'])} predictions"
+            f"{style.count(own['n'], 'prediction')}"
         )
     drawn = join([*rows.values()])
     others = style.ordered(set(drawn["series"]) - {OTHER_SEED})

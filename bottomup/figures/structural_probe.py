@@ -36,7 +36,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         _levels(axes, shown[shown["panel"] == metric])
         style.layer_axis(axes)
         axes.set_ylabel(METRICS[metric])
-        axes.set_title(f"{style.count(shown['n'])} sentences")
+        axes.set_title(f"{style.count(shown['n'], 'sentence')}")
     style.legend(figure, style.key(drawn))
     return figure, drawn
 

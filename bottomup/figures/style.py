@@ -35,6 +35,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from bottomup.core.names import TWIN, half, objective_and_half
+from bottomup.core.plurals import plural
 
 log = logging.getLogger(__name__)
 
@@ -469,19 +470,20 @@ def log_ticks(axes: Axes, steps: tuple[float, ...]) -> None:
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
 
 
-def count(values: pd.Series) -> str:
-    """A number, or the lowest and the highest of several; "too few" for none, as where no value
-    rests on enough."""
+def count(values: pd.Series, noun: str = "") -> str:
+    """`400 tokens`: a number, or the lowest and the highest of several, with a noun; "too
+    few" for none, as where no value rests on enough."""
     values = values.dropna()
-    if values.empty:
-        return "too few"
-    low, high = int(values.min()), int(values.max())
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+    number, high = "too few", 0
+    if len(values):
+        low, high = int(values.min()), int(values.max())
+        number = f"{low:,}" if low == high else f"{low:,}–{high:,}"
+    return f"{number} {plural(noun, high)}" if noun else number
 
 
-def counts(rows: pd.DataFrame, **words: str) -> str:
-    """`400 tokens, 100,000 occurrences`: the `count` of each of these columns, with its word."""
-    return ", ".join(f"{count(rows[name])} {word}" for name, word in words.items())
+def counts(rows: pd.DataFrame, **nouns: str) -> str:
+    """`400 tokens, 100,000 occurrences`: the `count` of each of these columns."""
+    return ", ".join(count(rows[name], noun) for name, noun in nouns.items())
 
 
 def ccg(sources: pd.Series) -> str:

@@ -81,7 +81,7 @@ def _accuracies(axes: Axes, rows: pd.DataFrame, drawn: pd.DataFrame) -> None:
     layers = [*range(0, top + 1, 1 + top // 9)]
     axes.set_xticks([*layers, top + ASIDE], [*map(str, layers), "fine-\ntuned"])
     axes.set_ylabel(LABELS[ACCURACY])
-    counts = style.counts(rows, n="examples", n_labels="labels")
+    counts = style.counts(rows, n="example", n_labels="label")
     axes.set_title(f"{TASKS[task]}\n{counts}; nothing seen: {rows['baseline'].mean():.2f}")
 
 
@@ -90,5 +90,5 @@ def _moved(axes: Axes, rows: pd.DataFrame, drawn: pd.DataFrame) -> None:
     style.layer_axis(axes)
     axes.set_ylabel(LABELS[MOVED])
     if len(rows):
-        words = f"{style.count(rows['n'])} words of other sentences"
+        words = f"{style.count(rows['n'], 'word')} of other sentences"
         axes.set_title(f"moved by fine-tuning\n{words}; chance: {rows['null'].mean():.2f}")

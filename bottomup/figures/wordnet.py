@@ -46,7 +46,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         style.across(axes, chance)
         style.curves(axes, parts[-1], style.objective)
         style.layer_axis(axes)
-        axes.set_title(f"{title}\n{style.count(parts[-1]['n'])} words")
+        axes.set_title(f"{title}\n{style.count(parts[-1]['n'], 'word')}")
         axes.set_ylabel(unit)
     drawn = join(parts)
     style.legend(figure, style.key(drawn, bars="95 % interval, runs and words"))

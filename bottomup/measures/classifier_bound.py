@@ -111,9 +111,9 @@ def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     distinct, index = np.unique(blocks, return_inverse=True)
     if len(distinct) < 2:
         raise UserError(
-            f"{len(distinct)} blocks of documents carry a label; a classifier needs 2, one a half; "
-            f"raise the n_tokens of its table, or corpus.splits.test_words and occurrences.n, or "
-            f"take text of more documents"
+            f"blocks of documents that carry a label: {len(distinct)}; a classifier needs 2, one a "
+            f"half; raise the n_tokens of its table, or corpus.splits.test_words and "
+            f"occurrences.n, or take text of more documents"
         )
     order = seeds.generator(seed, "halves").permutation(len(distinct))
     first = order[index] < len(distinct) // 2

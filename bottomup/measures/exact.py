@@ -279,7 +279,10 @@ def information(at: Places, count: int, n_clusters: int, seed: int) -> Iterator[
     in fewer than two blocks of documents, as of MLM that masks hardly a word of a small text."""
     if (n_blocks := len(np.unique(at.blocks))) < 2:
         n = len(at.blocks)
-        log.info(f"{at.reading}: {n} places in {n_blocks} blocks; a classifier needs 2 of these")
+        log.info(
+            f"{at.reading}: places: {n}, blocks of documents: {n_blocks}; a classifier needs 2 of "
+            "these"
+        )
         return
     clusters = [cluster(view, min(n_clusters, len(view)), seed) for view in at.views]
     for about in next(iter(at.known.values())):

@@ -353,8 +353,8 @@ def split(sentences: np.ndarray, seed: int) -> list[np.ndarray]:
     n = len(np.unique(sentences))
     if n < 3:
         raise UserError(
-            f"{n} sentences carry a label; a probe needs 3, one each for training, development and "
-            "test: raise corpus.splits.test_words or occurrences.n"
+            f"sentences that carry a label: {n}; a probe needs 3, one each for training, "
+            "development and test: raise corpus.splits.test_words or occurrences.n"
         )
     held_out = [max(1, round(share * n)) for share in HELD_OUT]
     ends = np.cumsum([n - sum(held_out), *held_out])
@@ -586,4 +586,4 @@ def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:
 
 def _require_labels(n_labels: int) -> None:
     if n_labels < 2:
-        raise UserError(f"{n_labels} labels; a probe needs 2 or more to tell apart")
+        raise UserError(f"labels: {n_labels}; a probe needs 2 or more to tell apart")

@@ -206,7 +206,9 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
             f"allowed: variant {' or '.join(WEIGHTS)}, weights x or y"
         )
     if moments.n < 2:
-        raise UserError(f"views of {moments.n} occurrences; allowed: at least 2; draw more of them")
+        raise UserError(
+            f"occurrences in a view: {moments.n}; allowed: at least 2; draw more of them"
+        )
     enough(moments)
     tell_left_out(moments)
     if weights == "y":

@@ -637,7 +637,7 @@ def _check(moments: Moments, needed: int = 2) -> None:
     """Raise UserError if the views cannot be compared."""
     if moments.n < needed:
         raise UserError(
-            f"views of {moments.n} occurrences; allowed: at least {needed}; draw more of them"
+            f"occurrences in a view: {moments.n}; allowed: at least {needed}; draw more of them"
         )
     for covariance, mean in ((moments.xx, moments.mean_x), (moments.yy, moments.mean_y)):
         varying_deviations(covariance.diagonal(), mean, "similarity")

@@ -53,9 +53,10 @@ def load(folder: Path) -> Transformer | TrunkModel:
     tensors = load_weights(folder / WEIGHTS)
     if wrong := unlike(model, tensors):
         raise UserError(
-            f"{folder / WEIGHTS}: {len(wrong)} weights are not as {CONFIG} has them, {wrong[0]} "
-            "among them; allowed: those of a run, or what transformers saves of one, in float32 "
-            "and by a class with an output layer; if a study made it, delete it and run again"
+            f"{folder / WEIGHTS}: weights that are not as {CONFIG} has them: {len(wrong)}, "
+            f"{wrong[0]} among them; allowed: those of a run, or what transformers saves of one, "
+            "in float32 and by a class with an output layer; if a study made it, delete it and run "
+            "again"
         )
     model.load_state_dict(tensors)
     return model

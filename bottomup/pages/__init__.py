@@ -8,6 +8,8 @@ from pathlib import Path
 import jinja2
 from jinja2.meta import find_referenced_templates
 
+from bottomup.core.plurals import plural
+
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent),
     autoescape=True,
@@ -15,6 +17,7 @@ TEMPLATES = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+TEMPLATES.globals["plural"] = plural
 
 
 def template_files(*templates: str) -> list[str]:

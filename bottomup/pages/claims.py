@@ -11,6 +11,7 @@ from pydantic import Field
 from bottomup.claims import words
 from bottomup.claims.words import PAPERS
 from bottomup.core.errors import UserError
+from bottomup.core.plurals import plural
 from bottomup.core.settings import Section
 from bottomup.pages import render
 from bottomup.pages.signs import VERDICTS
@@ -69,7 +70,7 @@ class Objective(Section):
     @property
     def size(self) -> str:
         n = len(self.seeds)
-        seeds = f"{n} seed{'s' if n > 1 else ''}"
+        seeds = f"{n} {plural('seed', n)}"
         tokens = [] if self.tokens is None else [f"{self.tokens} tokens"]
         return ", ".join([seeds, *tokens, *(f"{key} {of}" for key, of in self.shape.items())])
 
@@ -177,7 +178,7 @@ def counted(name: str, title: str, claims: pd.DataFrame) -> dict:
 
 
 def _total(claims: pd.DataFrame) -> str:
-    total = "1 claim" if len(claims) == 1 else f"{len(claims)} claims"
+    total = f"{len(claims)} {plural('claim', len(claims))}"
     if repeated := (claims["same_number_as"] != "").sum():
         total += f", {repeated} by the number of another and not counted"
     if provisional := (claims["provisional"] != "").sum():

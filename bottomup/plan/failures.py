@@ -12,6 +12,7 @@ from pathlib import Path
 from snakemake_interface_executor_plugins.executors.base import AbstractExecutor, SubmittedJobInfo
 
 from bottomup.core import running
+from bottomup.core.plurals import plural
 from bottomup.plan.program import DONE
 from bottomup.plan.start import command
 
@@ -126,8 +127,8 @@ def _place(line: str) -> int:
 def stopped(n_done: int) -> str:
     """What a stop leaves, and how to go on."""
     return (
-        f"stopped; what is done is kept ({n_done} jobs since the start), and trainings go on from "
-        f"their last checkpoint: {command()}"
+        f"stopped; what is done is kept ({n_done} {plural('job', n_done)} since the start), and "
+        f"trainings go on from their last checkpoint: {command()}"
     )
 
 

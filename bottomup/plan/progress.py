@@ -25,6 +25,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 from tqdm.contrib import DummyTqdmFile
 
+from bottomup.core.plurals import plural
 from bottomup.plan.program import WARNING
 from bottomup.plan.study import tables
 
@@ -168,8 +169,8 @@ def line(
     more = [f"{len(running) - NAMED} more"] * (len(running) > NAMED)
     jobs = [f"; running: {', '.join([*running[:NAMED], *more])}"] * bool(running)
     return (
-        f"{n_done} of {n_jobs} jobs, about {int(100 * share)} % of the work; about "
-        f"{_minutes(left)} min left, until {until}{''.join(jobs)}"
+        f"{n_done} of {n_jobs} {plural('job', n_jobs)}, about {int(100 * share)} % of the work; "
+        f"about {_minutes(left)} min left, until {until}{''.join(jobs)}"
     )
 
 
@@ -235,8 +236,11 @@ class Progress:
         if jobs:
             seconds = expected(jobs, measured(self.benchmarks))
             _, left = share_and_seconds_left(jobs, seconds, (), {}, self.cores)
-            said = f"{len(jobs)} jobs would take about {_minutes(left)} min on {self.cores} core"
-            print(f"{said}{'s' * (self.cores > 1)}", file=sys.stderr)
+            print(
+                f"{len(jobs)} {plural('job', len(jobs))} would take about {_minutes(left)} min on "
+                f"{self.cores} {plural('core', self.cores)}",
+                file=sys.stderr,
+            )
 
     def _is_quiet(self) -> bool:
         asked = set(self.workflow.output_settings.quiet or [])

@@ -19,6 +19,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from bottomup.plan import start
 from bottomup.core import running
+from bottomup.core.plurals import plural
 from bottomup.plan.failures import full_disk, stopped, why_they_failed
 from bottomup.plan.progress import SHOWN, Watch, seconds_in
 
@@ -76,7 +77,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         event = fields.get("event")
         if event == LogEvent.RUN_INFO:
             n = fields["stats"]["total"]
-            yield f"{n} jobs; all that Snakemake says of them is in {_logs()}"
+            yield f"{n} {plural('job', n)}; all that Snakemake says of them is in {_logs()}"
         elif event == LogEvent.JOB_INFO:
             self.has_begun = True  # not before, since a study may end as it starts
             self.jobs[fields["jobid"]] = record

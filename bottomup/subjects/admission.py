@@ -172,9 +172,10 @@ def require_numbers(folder: Path, learned: set[str], whole: set[str]) -> None:
     if wrong:
         name = min(wrong)
         raise UserError(
-            f"{len(wrong)} weights in {folder} are not stored as numbers that a model computes "
-            f"with: {name} is {wrong[name]}; allowed: {', '.join(NUMBERS)}. If they are quantized, "
-            "load them where they were made, dequantize() the model, and save_pretrained it"
+            f"weights in {folder} that are not stored as numbers that a model computes with: "
+            f"{len(wrong)}, of which {name} is {wrong[name]}; allowed: {', '.join(NUMBERS)}. If "
+            "they are quantized, load them where they were made, dequantize() the model, and "
+            "save_pretrained it"
         )
 
 

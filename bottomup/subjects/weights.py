@@ -85,8 +85,8 @@ def require_right(
     for what, names in wrong.items():
         if names:
             raise UserError(
-                f"{len(names)} weights of the {model.config.model_type} in {folder} are {what}, "
-                f"{min(names)} among them; {AGAIN}"
+                f"weights of the {model.config.model_type} in {folder} that are {what}: "
+                f"{len(names)}, {min(names)} among them; {AGAIN}"
             )
 
 

@@ -168,7 +168,7 @@ def test_a_split_may_be_empty_if_asked_for(pairs):
 
 @pytest.mark.parametrize("sizes", [(10**6, 0), (0, 10**6), (1000, 10**6)])
 def test_too_small_a_corpus_is_an_error(pairs, sizes):
-    with pytest.raises(UserError, match=f"{words(pairs)} source words in 60 documents"):
+    with pytest.raises(UserError, match=f"corpus: {words(pairs)}, documents: 60;"):
         split(pairs, **SIZES | {"test_words": sizes[0], "dev_words": sizes[1]})
 
 
@@ -397,7 +397,7 @@ def test_only_near_duplicates_of_training_text_leave():
 
 def test_a_split_of_near_duplicates_alone_is_refused():
     message = (
-        "all 1 sentences drawn for dev repeat other text: raise corpus.splits.dev_words, or "
+        "all sentences drawn for dev, 1, repeat other text: raise corpus.splits.dev_words, or "
         "set corpus.splits.near_duplicates to keep"
     )
     with pytest.raises(UserError, match=message):

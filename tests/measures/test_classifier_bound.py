@@ -111,7 +111,7 @@ def test_a_penalty_takes_from_views_that_tell_nothing_most_of_what_they_lose():
 
 
 def test_a_single_block_is_refused():
-    with pytest.raises(UserError, match="1 blocks of documents carry a label"):
+    with pytest.raises(UserError, match="blocks of documents that carry a label: 1;"):
         bound(np.zeros((19, 2)), np.zeros(19), count=1)
 
 

@@ -240,7 +240,7 @@ def test_of_places_in_one_block_nothing_is_said(n, caplog):
     at = exact.Places("as_trained", np.zeros((2, n, 3)), np.zeros(n, dtype=int), values, known)
     with caplog.at_level("INFO"):
         assert [*exact.information(at, 10, 4, 1)] == []
-    assert f"as_trained: {n} places in {n > 0:d} blocks" in caplog.text
+    assert f"as_trained: places: {n}, blocks of documents: {n > 0:d};" in caplog.text
 
 
 def test_masked_places_are_those_of_the_words_hidden_there(held_out):

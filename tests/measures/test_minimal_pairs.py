@@ -59,7 +59,7 @@ def test_a_copy_of_a_pair_is_no_more_evidence(tmp_path, caplog):
     for path in [*folder.glob("*.jsonl")]:
         path.with_stem(f"{path.stem}_copy").write_text(path.read_text())
     assert load(folder, "en").equals(found)
-    assert f"left out {len(found)} pairs that their set has twice" in caplog.text
+    assert f"pairs left out, since their set has them twice: {len(found)}" in caplog.text
 
 
 def test_sets_of_one_name_in_two_phenomena_are_two():

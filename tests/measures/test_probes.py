@@ -352,8 +352,8 @@ def test_the_same_seed_gives_the_same_values():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"labels": np.zeros(6)}, "1 labels; a probe needs 2"),
-        ({"sentences": np.arange(6) % 2}, "2 sentences carry a label; a probe needs 3"),
+        ({"labels": np.zeros(6)}, "labels: 1; a probe needs 2"),
+        ({"sentences": np.arange(6) % 2}, "sentences that carry a label: 2; a probe needs 3"),
         ({"control": np.arange(5)}, r"control of shape \(5,\) for a view of 6 occurrences"),
         ({"view": np.zeros(6)}, r"a view of shape \(6,\); allowed: \[occurrences, d\]"),
     ],
@@ -369,7 +369,7 @@ def test_what_does_not_fit_is_refused_in_one_line(change, message):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"n_labels": 1}, "1 labels; a probe needs 2"),
+        ({"n_labels": 1}, "labels: 1; a probe needs 2"),
         ({"n_labels": 5}, "labels from 0 to 5; allowed: 0 to 4"),
         ({"labels": np.arange(6) * 0.9}, "labels of type float64; allowed: whole numbers from 0"),
         ({"labels": np.array([*"abcdef"])}, "labels of type <U1; allowed: whole numbers"),

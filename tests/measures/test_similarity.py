@@ -284,9 +284,9 @@ def test_views_that_cannot_be_compared_are_refused():
     for measure in (linear_cka, procrustes_distance, svcca_distance):
         with pytest.raises(UserError, match="same at all occurrences"):
             measure(np.full((100, 4), 0.1), y)
-        with pytest.raises(UserError, match="views of 1 occurrences; allowed: at least"):
+        with pytest.raises(UserError, match="occurrences in a view: 1; allowed: at least"):
             measure(x[:1], y[:1])
-    with pytest.raises(UserError, match="views of 3 occurrences; allowed: at least 4"):
+    with pytest.raises(UserError, match="occurrences in a view: 3; allowed: at least 4"):
         linear_cka(x[:3], y[:3])
     with pytest.raises(UserError, match="no two of 4 occurrences are more alike"):
         linear_cka(np.eye(4), y[:4])

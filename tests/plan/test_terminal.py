@@ -135,7 +135,7 @@ def test_a_stop_is_no_failure(said):
     said(LogEvent.JOB_FINISHED, job_id=3, created=0)
     running.stopped.set()
     assert said.end() == [
-        "stopped; what is done is kept (1 jobs since the start), and trainings go on from their "
+        "stopped; what is done is kept (1 job since the start), and trainings go on from their "
         "last checkpoint: ./study a"
     ]
 

@@ -197,7 +197,10 @@ def test_weights_are_floating_point_numbers(folder, dtype):
     name = "bert.encoder.layer.1.output.dense.weight"
     weights[name] = weights[name].to(dtype)
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    refused(folder, rf"1 weights in .* {name} is .*; allowed: F64, F32, F16, BF16\. If they are q")
+    refused(
+        folder,
+        rf"weights in .* with: 1, of which {name} is .*; allowed: F64, F32, F16, BF16\. If they",
+    )
 
 
 def test_buffers_of_older_versions_may_be_whole_numbers(folder):

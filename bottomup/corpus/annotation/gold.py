@@ -46,8 +46,8 @@ def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
     ]
     if missing:
         raise UserError(
-            f"{told_by}: {len(missing)} sentences of the text are not in the treebank or differ "
-            f"there, such as {missing[0]}; fetch the text again"
+            f"{told_by}: sentences of the text that are not in the treebank or differ there: "
+            f"{len(missing)}, such as {missing[0]}; fetch the text again"
         )
     kept = [known[name] for name in split["element"]]
     return annotate(kept, split["source"].tolist(), tokenizer, has_penn(known.values()))

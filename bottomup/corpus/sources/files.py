@@ -81,7 +81,7 @@ def _aligned(options: Options) -> list[list[str]]:
     for path, column in zip(paths, columns, strict=True):
         if len(column) != len(columns[0]):
             raise UserError(
-                f"{paths[0]} has {len(columns[0])} lines and {path} has {len(column)}; "
+                f"lines in {paths[0]}: {len(columns[0])}, in {path}: {len(column)}; "
                 "aligned files must have the same number of lines: look for a missing line"
             )
     return columns
@@ -93,7 +93,7 @@ def _tsv(path: Path) -> list[list[str]]:
     for number, row in enumerate(rows, start=1):
         if len(row) != width or width not in (2, 3):
             raise UserError(
-                f"{path}, line {number} has {len(row)} columns; expected source, target and, "
+                f"{path}, line {number}: columns: {len(row)}; expected source, target and, "
                 "if the first line has it, document, separated by tabs"
             )
     return [list(column) for column in zip(*rows, strict=True)]

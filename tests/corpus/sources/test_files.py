@@ -91,12 +91,12 @@ def test_columns_without_documents(write, tmp_path):
 
 @pytest.mark.parametrize("content", ["One\tEins\nTwo\n", "One\nTwo\n", "a\tb\tc\td\n", "a\tb\n\n"])
 def test_a_line_with_other_columns_is_an_error(write, tmp_path, content):
-    with pytest.raises(UserError, match=r"text.tsv, line \d has \d columns"):
+    with pytest.raises(UserError, match=r"text.tsv, line \d: columns: \d;"):
         pairs(tmp_path, tsv=write("text.tsv", content))
 
 
 def test_unequal_line_counts_are_an_error_with_both_counts(write, tmp_path):
-    with pytest.raises(UserError, match=r"a\.en has 4 lines and .*b\.de has 2"):
+    with pytest.raises(UserError, match=r"lines in .*a\.en: 4, in .*b\.de: 2;"):
         pairs(tmp_path, source=write("a.en", SOURCE), target=write("b.de", "Eins\nZwei\n"))
 
 
