@@ -33,12 +33,12 @@ from bottomup.subjects.folder import AGAIN
 
 # As the checkpoint was trained: its config may name another attention, even one to fetch.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
-# By the config of a family, its classes that predict tokens.
-PREDICTING = (
-    MODEL_FOR_MASKED_LM_MAPPING,
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
-)
+# By our name for what is predicted, the classes that predict it, by the config of their family.
+PREDICTING = {
+    "mlm": MODEL_FOR_MASKED_LM_MAPPING,
+    "lm": MODEL_FOR_CAUSAL_LM_MAPPING,
+    "mt": MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+}
 
 
 def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -> PreTrainedModel:
@@ -151,7 +151,8 @@ def _architectures(
     """
     if named := config.architectures:
         return [name for name in named if _has_own(name, model, left, shapes) is not False]
-    family = [kinds[type(config)].__name__ for kinds in PREDICTING if type(config) in kinds]
+    known = [kinds for kinds in PREDICTING.values() if type(config) in kinds]
+    family = [kinds[type(config)].__name__ for kinds in known]
 
     def shown(name: str) -> bool:
         own = _has_own(name, model, left, shapes)

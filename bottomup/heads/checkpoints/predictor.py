@@ -12,9 +12,6 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 from transformers import (
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    MODEL_FOR_MASKED_LM_MAPPING,
-    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
@@ -44,12 +41,6 @@ OBJECTIVES = {
 }
 # The classes with the layers that predict, by the same name.
 WHOLE = {"mlm": AutoModelForMaskedLM, "lm": AutoModelForCausalLM, "mt": AutoModelForSeq2SeqLM}
-# The configs that these classes know.
-KNOWN = {
-    "mlm": MODEL_FOR_MASKED_LM_MAPPING,
-    "lm": MODEL_FOR_CAUSAL_LM_MAPPING,
-    "mt": MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
-}
 TRANSLATOR = "MarianMTModel"  # T5 and BART have a decoder, too, but learned to restore text
 
 
@@ -66,7 +57,8 @@ def objective_of(subject: Checkpoint) -> str | None:
         objective = "mt" if TRANSLATOR in subject.model.config.architectures else None
     else:
         objective = "mlm" if subject.masks else "lm" if subject.causal else None
-    return objective if objective and type(subject.model.config) in KNOWN[objective] else None
+    known = objective and type(subject.model.config) in weights.PREDICTING[objective]
+    return objective if known else None
 
 
 @dataclass
