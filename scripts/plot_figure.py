@@ -22,9 +22,10 @@ from bottomup.plan import program
 from bottomup.core.errors import UserError
 from bottomup.core.files.tables import below, read_table, write_table
 from bottomup.core.settings import Section
+from bottomup.figures.page import note, nothing, save, title
 from bottomup.figures.points import COLUMNS, NoRowsError, Tables, that_rest_on_enough
 from bottomup.figures.ranges import differ
-from bottomup.figures.style import note, nothing, placed, save, title
+from bottomup.figures.style import placed
 from bottomup.published import load_published
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import mutual_information_input
+from bottomup.figures.page import note
 from bottomup.figures.points import Tables
-from bottomup.figures.style import note
 
 FIRST = "A first look at the first seed alone: mutual_information_input, once drawn, has them all."
 

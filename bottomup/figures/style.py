@@ -1,14 +1,12 @@
-"""How figures look: one color and marker for each objective, print size, and reproducible files."""
+"""How figures look: one color and marker for each objective, and how curves and axes are drawn."""
 
-import logging
 import math
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -20,27 +18,15 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.container import Container
 from matplotlib.figure import Figure
-from matplotlib.font_manager import (
-    FontEntry,
-    FontProperties,
-    findfont,
-    findSystemFonts,
-    fontManager,
-    get_font,
-)
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
-from matplotlib.text import Annotation, Text
+from matplotlib.text import Annotation
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
-from matplotlib.transforms import Bbox, ScaledTranslation
+from matplotlib.transforms import ScaledTranslation
 
 from bottomup.core.names import TWIN, half, objective_and_half
 from bottomup.core.plurals import plural
 
-log = logging.getLogger(__name__)
-
-SHOWN = 10  # characters without a font
-TITLE, NOTE = 10, 6.5  # sizes of the texts above and below a figure
 GRAY = "#7f7f7f"
 SIDES = {"source": "#4d4d4d", "target": "#b3b3b3"}
 DROPPED = "#E69F00"
@@ -61,9 +47,7 @@ LABEL = 8  # typographic points that a label of an axis takes
 MOST_BEHIND = 3  # published curves that a legend shows
 IN_LEGEND = 0.3  # of the height of a figure, what its legend takes before the figure grows
 HANDLE = 0.6  # inches of a legend beside its words
-GAP = 5  # pixels between two titles
 NEAR = 0.15  # of the height of a panel: how near to its top, or to another, numbers move aside
-BREAKS = 3  # how often titles are broken at most, as their lines move the panels
 NO_VALUES = "not measured, or\non too few cases"
 LAYERS = "layer (0 = embeddings)"
 INFORMATION = "information with input,\nchange since layer 0, nats"
@@ -390,7 +374,7 @@ def bar(label: str, color: str = GRAY) -> Line2D:
 def say(axes: Axes, why: str) -> None:
     """Write into axes without a point why there is none."""
     at, size = axes.transAxes, 7
-    why = _broken(why, _characters(axes.bbox.width / axes.figure.dpi, size))
+    why = broken(why, characters(axes.bbox.width / axes.figure.dpi, size))
     axes.text(0.5, 0.5, why, transform=at, ha="center", va="center", fontsize=size, color=GRAY)
 
 
@@ -406,9 +390,9 @@ def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = 
 
     columns: the most that it has.
     """
-    widest = _characters(figure.get_figwidth() - HANDLE, RC["font.size"])
+    widest = characters(figure.get_figwidth() - HANDLE, RC["font.size"])
     for handle in handles:
-        label = _broken(handle.get_label(), widest)
+        label = broken(handle.get_label(), widest)
         handle.set_label(f" {label}" if label.startswith("_") else label)  # or it would be hidden
     for most in range(columns, 0, -1):
         rows = math.ceil(len(handles) / most)
@@ -527,156 +511,11 @@ def level(axes: Axes, value: float, name: str) -> None:
             upper.set_verticalalignment("bottom")
 
 
-def find_fonts(figure: Figure) -> None:
-    """Let the texts of a figure have their characters, such as Chinese words, from any font of the
-    system that has them; warn of those that none has."""
-    texts = figure.findobj(Text)
-    needed = {ord(c) for text in texts for c in text.get_text() if not c.isspace()}
-    families = [*matplotlib.rcParams["font.family"]]
-    needed -= get_font(findfont(FontProperties(family=families))).get_charmap().keys()
-    having = [
-        (needed & get_font(font.fname).get_charmap().keys(), font.name)
-        for font in (_fonts() if needed else ())
-    ]
-    # First those with most characters, so that few styles are mixed.
-    for has, name in sorted(having, key=lambda each: -len(each[0])):
-        if needed & has:
-            families.append(name)
-            needed -= has
-    for text in texts if len(families) > 1 else ():
-        text.set_fontfamily(families)
-    if needed:
-        some = "".join(map(chr, sorted(needed)))[:SHOWN]
-        log.warning(
-            "no font on this machine has the characters %s, which are drawn as boxes; install one "
-            "(Debian, Ubuntu: fonts-noto-core, fonts-noto-cjk; for emoji fonts-symbola, since "
-            "colored ones cannot be drawn), delete this figure and run again",
-            some,
-        )
-
-
-def _fonts() -> Iterator[FontEntry]:
-    """All fonts but the one that has a box for each character.
-
-    Matplotlib keeps its list from the first time that it runs; so at the end come those that the
-    system has got since.
-    """
-    listed = [
-        font
-        for font in fontManager.ttflist
-        if not font.name.startswith("Last Resort") and Path(font.fname).exists()
-    ]
-    yield from sorted(listed, key=lambda font: (font.name, font.weight, font.fname))
-    for path in sorted({*findSystemFonts()} - {font.fname for font in listed}):
-        n = len(fontManager.ttflist)
-        with suppress(Exception):  # of all kinds, for what is damaged or a bitmap
-            fontManager.addfont(path)
-        yield from fontManager.ttflist[n : n + 1]
-
-
-@paper()
-def nothing() -> Figure:
-    """A figure without a point, for a note that says why."""
-    return Figure(figsize=(5.0, 0.3), layout="constrained")
-
-
-def title(figure: Figure, text: str) -> None:
-    """Write the question of a figure above it, outside of its layout; `save` makes room."""
-    text = _broken(text, _characters(figure.get_figwidth(), TITLE))
-    _outside(figure, text, 1, 6, fontsize=TITLE, va="bottom")
-
-
-def note(figure: Figure, lines: str) -> None:
-    """Write small lines below a figure, outside of its layout, and below those that are there."""
-    text = _broken(lines, _characters(figure.get_figwidth(), NOTE))
-    before = [text.get_text() for text in figure.texts if text.get_gid() == "note"]
-    below = 3 + 1.5 * NOTE * len("\n".join(before).splitlines())
-    look = {"fontsize": NOTE, "va": "top", "color": "#555555", "gid": "note"}
-    _outside(figure, text, 0, -below, **look)
-
-
-def _characters(inches: float, size: float) -> int:
+def characters(inches: float, size: float) -> int:
     """How many of them, of a font of this size, have room."""
     return max(20, int(inches * 72 / (0.6 * size)))
 
 
-def _broken(text: str, width: int) -> str:
+def broken(text: str, width: int) -> str:
     """Lines of at most so many characters."""
     return "\n".join(part for line in text.splitlines() for part in wrap(line, width))
-
-
-def _break_names(figure: Figure) -> bool:
-    """Break titles and vertical labels of panels, such as names of models, that reach the next
-    panel; returns whether any did."""
-    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
-    broken = False
-    for axes in panels:
-        box, label = axes.bbox, axes.yaxis.label
-        for title in axes.get_children():
-            if isinstance(title, Text) and title not in axes.texts:
-                written = title.get_window_extent()
-                rights = [
-                    each.bbox.x0
-                    for each in figure.axes
-                    if each.bbox.x0 > box.x1 and _in_line(each, box if each in panels else written)
-                ]
-                right = min(rights, default=figure.bbox.x1)
-                broken |= _fit(title, right - GAP - box.x0, written.width)
-        above = [each for each in panels if each is not axes and each.get_ylabel()]
-        apart = [abs(each.bbox.y0 - box.y0) for each in above if abs(each.bbox.x0 - box.x0) < 1]
-        room = min(apart, default=figure.bbox.height)
-        broken |= _fit(label, room, label.get_window_extent().height)
-    return broken
-
-
-def _in_line(axes: Axes, box: Bbox) -> bool:
-    return bool(axes.bbox.y0 < box.y1 and axes.bbox.y1 > box.y0)
-
-
-def _fit(text: Text, room: float, taken: float) -> bool:
-    """Break a text if it takes more than its room, both in pixels; returns whether it does."""
-    if taken <= room:
-        return False
-    longest = max(map(len, text.get_text().splitlines()))
-    text.set_text(_broken(text.get_text(), max(1, int(0.95 * longest * room / taken))))
-    return True
-
-
-def _outside(figure: Figure, text: str, edge: float, away: float, **look) -> None:
-    """Write at the left, above (`edge` 1) or below (0) a figure, so many typographic points
-    `away`."""
-    offset = ScaledTranslation(4 / 72, away / 72, figure.dpi_scale_trans)
-    figure.text(0, edge, text, transform=figure.transFigure + offset, **look)
-
-
-def save(figure: Figure, png: Path, pdf: Path) -> None:
-    """Write both files without date and version, so that drawing again gives the same bytes."""
-    logging.getLogger("fontTools").setLevel(logging.WARNING)
-    with paper():
-        find_fonts(figure)
-        # Laid out twice, as new sizes bring new ticks; not once more for each file's resolution,
-        # which would start from the ticks of another.
-        for _ in range(BREAKS):
-            figure.draw_without_rendering()
-            if not _break_names(figure):
-                break
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
-        # The layout's solver adds in another order each time, which would show in the PDF's bytes.
-        for axes in figure.axes:
-            axes.set_position(Bbox(axes.get_position(original=True).get_points().round(6)))
-        for each in figure.legends:  # not at the edge of the page
-            each.set_bbox_to_anchor((0, 0, 1, 1), figure.transFigure)
-        page = _page(figure)
-        figure.savefig(png, format="png", metadata={"Software": None}, bbox_inches=page)
-        fixed = {"Creator": "bottomup", "Producer": None, "CreationDate": None}
-        figure.savefig(pdf, format="pdf", metadata=fixed, bbox_inches=page)
-
-
-def _page(figure: Figure) -> Bbox:
-    """The figure and what is written above and below it, in inches, as wide as the figure."""
-    written = [text.get_window_extent() for text in figure.texts]
-    pixels = Bbox.union([figure.bbox, *written])
-    low, high = (round(y / figure.dpi, 2) for y in (pixels.y0 - 2, pixels.y1 + 2))
-    ends = (low, high) if written else (0, figure.get_figheight())
-    return Bbox([[0, ends[0]], [figure.get_figwidth(), ends[1]]])

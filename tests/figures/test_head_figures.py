@@ -19,6 +19,7 @@ from bottomup.figures import (
     heads,
     heads_kept_by_attention,
     importance_agreement,
+    page,
     quality_against_heads,
     relevance_kept,
     style,
@@ -261,7 +262,7 @@ def test_files_are_written_without_warnings(figure, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         drawn, _ = draw(figure, study(2, 3, (1, 2), (0, 0.1)))
-        style.save(drawn, tmp_path / "a.png", tmp_path / "a.pdf")
+        page.save(drawn, tmp_path / "a.png", tmp_path / "a.pdf")
     assert (tmp_path / "a.png").stat().st_size > 1000
 
 

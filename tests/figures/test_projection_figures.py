@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
-from bottomup.figures import projection, style
+from bottomup.figures import page, projection
 from bottomup.figures.points import NoRowsError
 
 PICTURES = ["token", "position", "ccg"]
@@ -89,7 +89,7 @@ def test_drawing_again_gives_the_same_bytes(study, tmp_path):
     for name in ("a", "b"):
         figure, _ = projection.draw(study(layers=1, objectives=("lm",)), picture="ccg")
         paths = [tmp_path / f"{name}.{end}" for end in ("png", "pdf")]
-        style.save(figure, *paths)
+        page.save(figure, *paths)
         files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
 

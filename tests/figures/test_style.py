@@ -16,7 +16,7 @@ from matplotlib.ticker import NullLocator
 from PIL import Image
 
 from bottomup.core.kinds import WITH_A_LOOK
-from bottomup.figures import distance_between_tasks, style
+from bottomup.figures import distance_between_tasks, fonts, page, style
 
 
 def test_objectives_differ_in_color_and_marker():
@@ -141,7 +141,7 @@ def test_long_names_are_broken_and_cover_no_others(tmp_path):
         for axes in grid[:, 0]:
             axes.set_ylabel(name)
         short = figure.axes[-1].set_title("short")
-    style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    page.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
     titles = [axes.get_title("left") for axes in grid[0]]
     assert {" ".join(title.split()) for title in titles} == {f"{name} layer 0"}
     assert all(title.endswith("\nlayer 0") for title in titles) and short.get_text() == "short"
@@ -182,7 +182,7 @@ def test_no_word_is_read_as_a_formula(word, tmp_path):
     with style.paper():
         figure = Figure()
         text = figure.text(0, 0, word)
-    style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    page.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
     assert not text.get_parse_math()
 
 
@@ -323,7 +323,7 @@ def test_of_the_papers_models_those_are_compared_else_the_first_that_are_trained
 
 def files(figure, folder):
     folder.mkdir()
-    style.save(figure, folder / "a.png", folder / "a.pdf")
+    page.save(figure, folder / "a.png", folder / "a.pdf")
     return [(folder / name).read_bytes() for name in ("a.png", "a.pdf")]
 
 
@@ -332,9 +332,9 @@ def test_question_and_notes_have_room_on_the_page_and_cover_nothing(tmp_path):
     figure.subplots().set(xticks=[], yticks=[], xlabel="layer")
     style.legend(figure, [Patch(color="#ff0000", label="a")])
     plain = inches(figure, tmp_path / "plain")
-    style.title(figure, "How much each layer still knows of the token that it read and of others")
-    style.note(figure, "A first line.")
-    style.note(figure, "some values are left out, which rest on too few cases " * 4)
+    page.title(figure, "How much each layer still knows of the token that it read and of others")
+    page.note(figure, "A first line.")
+    page.note(figure, "some values are left out, which rest on too few cases " * 4)
     above, *notes = figure.texts
     assert "\n" in above.get_text() and "\n" in notes[1].get_text()
     wide, high = inches(figure, tmp_path / "said")
@@ -386,7 +386,7 @@ def test_no_file_is_laid_out_by_the_ticks_of_another(tmp_path):
     with style.paper():
         for _ in range(2):
             expected.draw_without_rendering()
-    style.save(saved, tmp_path / "figure.png", tmp_path / "figure.pdf")
+    page.save(saved, tmp_path / "figure.png", tmp_path / "figure.pdf")
     place, other = (figure.axes[0].get_position().get_points() for figure in (saved, expected))
     assert place == pytest.approx(other, abs=1e-6)
     # The solver's last digits differ from one process to the next.
@@ -402,12 +402,12 @@ def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_n
     assert len({font.name for font in own}) > 1
     gone = FontEntry(fname=str(tmp_path / "gone.ttf"), name="Gone")
     monkeypatch.setattr(fontManager, "ttflist", [*own, gone])
-    monkeypatch.setattr(style, "findSystemFonts", lambda: [])
+    monkeypatch.setattr(fonts, "findSystemFonts", lambda: [])
     figure = Figure()
     text = figure.text(0, 0, "a 文件")
     with style.paper():
         style.legend(figure, [Line2D([], [], label="文件")])
-    style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    page.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
     assert [str(one.message) for one in recwarn] == []  # of Matplotlib, one for each character
     message = next(line for line in caplog.messages if line.startswith("no font"))
     assert "characters 件文, which are drawn as boxes" in message
@@ -429,9 +429,9 @@ def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_n
     font.save(tmp_path / "square.ttf")
     (tmp_path / "damaged.ttf").write_text("no font")
     found = [str(tmp_path / name) for name in ("damaged.ttf", "square.ttf")]
-    monkeypatch.setattr(style, "findSystemFonts", lambda: found)
+    monkeypatch.setattr(fonts, "findSystemFonts", lambda: found)
     caplog.clear()
-    style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    page.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
     assert text.get_fontfamily()[-1] == "Square"
     assert not any(line.startswith("no font") for line in caplog.messages)
 
