@@ -375,7 +375,7 @@ def test_the_program(claims, tmp_path):
     runs = tmp_path / "pwcca_between_runs.parquet"
     apart = {"variant": "definition", "weights": "x", "layer": 1, "distance": 0.25}
     halves = {"objective_a": "lm_half1", "seed_a": 1, "objective_b": "lm_half2", "seed_b": 1}
-    pd.DataFrame([apart | halves | {"without": [0.25, 0.25]}]).to_parquet(runs)
+    pd.DataFrame([apart | halves | {"ci_low": None, "without": [0.25, 0.25]}]).to_parquet(runs)
     show_claims.main(type("Arguments", (), paths | {"between_runs": runs}))
     sentence = "are 0.25 ± 0 over documents apart"
     assert sentence in paths["page"].read_text(encoding="utf-8")
