@@ -39,14 +39,22 @@ def curve(table: Table, layer: str, value: str) -> Curve:
     table.require(layer)
     layers = table.rows[layer].to_numpy()
     if len(np.unique(layers)) < len(layers):
-        columns = [name for name in table.rows if name not in (layer, value)]
-        groups = table.rows.groupby(layer)
-        several = [name for name in columns if groups[name].nunique(dropna=False).max() > 1]
         raise UserError(
-            f"several values for one {layer} that differ in {', '.join(several)}; a claim needs "
-            f"one; choose in the settings"
+            f"several values for one {layer} of the table {table.name} that differ in "
+            f"{', '.join(_several(table.rows, layer, value))}; a claim needs one: let it choose "
+            "rows by these columns, or the table by `shown`"
         )
     return table.values(value)[np.argsort(layers, kind="stable")]
+
+
+def _several(rows: pd.DataFrame, layer: str, value: str) -> list[str]:
+    """The columns in which rows of one layer differ: those left of the value, which say what it is
+    of; others, such as its interval, only if these are the same."""
+    groups = rows.groupby(layer)
+    columns = [name for name in rows if name not in (layer, value)]
+    several = [name for name in columns if groups[name].nunique(dropna=False).max() > 1]
+    about = {*rows.columns[: rows.columns.get_loc(value)]}
+    return [name for name in several if name in about] or several
 
 
 def information(

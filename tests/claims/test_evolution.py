@@ -328,7 +328,9 @@ def test_layers_of_a_claim_leave_out_the_embeddings(as_published):
 def test_several_values_for_a_layer_are_a_mistake(as_published):
     frame = as_published["mutual_information"]
     frames = {"mutual_information": pd.concat([frame, frame.assign(n_clusters=5)])}
-    with pytest.raises(UserError, match="several values for one layer that differ in n_clusters"):
+    with pytest.raises(
+        UserError, match="one layer of the table mutual_information that differ in n_cl"
+    ):
         judged(frames, ["lm_forgets_input"])
 
 

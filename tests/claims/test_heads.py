@@ -415,7 +415,9 @@ def test_heads_left_are_those_of_the_last_step(as_published):
 def test_several_values_for_a_head_are_a_mistake(as_published):
     frame = as_published["head_importance"]
     twice = pd.concat([frame.assign(rule=rule) for rule in ("alpha_beta", "ratio")])
-    with pytest.raises(UserError, match="several values for one head that differ in rule"):
+    with pytest.raises(
+        UserError, match="one head of the table head_importance that differ in rule;"
+    ):
         judged({"head_importance": twice}, ["few_heads_stand_out"])
 
 

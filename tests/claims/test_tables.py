@@ -156,6 +156,15 @@ def test_an_empty_table_has_nothing_measured():
         empty.where(seed=1)
 
 
+def test_several_values_of_a_layer_are_told_apart_by_what_they_are_of(rng):
+    """Not by their intervals, which differ, too."""
+    frame = pd.DataFrame({"layer": [0, 0], "property": ["tag", "token"], "value": [0.5, 0.6]})
+    frame = frame.assign(ci_low=[0.1, 0.2], without=[*rng.random((2, 4))], n=[3, 4])
+    line = "several values for one layer of the table mine that differ in property; a claim needs"
+    with pytest.raises(UserError, match=line):
+        curve(table("mine", frame), "layer", "value")
+
+
 def test_a_column_that_a_table_lacks_is_a_line(rng):
     frame = pd.DataFrame({"objective": ["lm"], "layer": [0], "value": [1.0], "ci_low": [None]})
     known = table("mine", frame.assign(without=[rng.random(4)]))
