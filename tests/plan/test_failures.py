@@ -214,7 +214,7 @@ def test_the_clear_line_comes_last(checkout):
     [*_, header, line] = done.stderr.splitlines()
     assert header == "failed:"
     assert line.startswith(
-        "results/planned/logs/fetch_corpus.files.log: error: text/en.txt has 2 lines "
+        "results/planned/logs/fetch_corpus.files.log: error: lines in text/en.txt: 2, "
     )
 
 

@@ -195,7 +195,7 @@ def test_of_a_study_that_is_run(unbuilt, tmp_path, python):
     )
     assert all(" of 2 jobs, about " in line for line in others)
     assert failed.startswith(
-        "failed: results/planned/logs/fetch_corpus.files.log: error: text/en.t"
+        "failed: results/planned/logs/fetch_corpus.files.log: error: lines in t"
     )
     assert last.endswith("go on: ./study study.yaml --cores 1 --until fetch_corpus")
     log = (folder / first.rpartition(" ")[2]).read_text()
