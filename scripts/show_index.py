@@ -1,10 +1,10 @@
 """Write the first page of a study: its size, headline figures, verdicts, and all figures.
 
 Settings: study, its name; model, the shape of its models; objectives, with the seeds and the tokens
-          of their runs; checkpoints; beside, other studies; languages; text, the digest of its
-          settings; figures, each with name, module, category, tables, explored and published (see
-          bottomup/pages/index.py); config, the values that captions state; repository, the web
-          address of the repository's files, or null.
+          of their runs; trained, whether any is; checkpoints; beside, other studies; languages;
+          text, the digest of its settings; figures, each with name, module, category, tables,
+          explored and published (see bottomup/pages/index.py); config, the values that captions
+          state; repository, the web address of the repository's files, or null.
 Inputs:   the figures (.png), the points that they draw (.csv) and their captions (.rst), in the
           order of the settings; the sizes of the splits of the text; the table of claims, if any
           were judged; the page's templates, beside its module.

@@ -41,14 +41,15 @@ class Figure(claims_page.Figure):
 
 class Study(Section):
     """What the page says of its study: its name, the shape of its models, the runs of each
-    objective, checkpoints beside them, other studies that studies.html shows, the languages of its
-    text, its figures, and the values that captions state; repository, the web address of the
-    repository's files, None if it has none; text, the digest of the settings of its text (see
-    `corpus.reference`)."""
+    objective, whether any is trained, checkpoints beside them, other studies that studies.html
+    shows, the languages of its text, its figures, and the values that captions state; repository,
+    the web address of the repository's files, None if it has none; text, the digest of the
+    settings of its text (see `corpus.reference`)."""
 
     study: str
     model: dict[str, int]
     objectives: dict[str, Objective]
+    trained: bool
     checkpoints: list[str]
     beside: list[str]
     languages: list[str]

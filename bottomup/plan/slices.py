@@ -373,6 +373,7 @@ class Slices:
         seeds = [study.objective_seeds(name) for name in self.subjects.trained]
         config["seeds"] = max(seeds, key=len, default=study.seeds)
         values = self._size() | {
+            "trained": bool(self.subjects.trained),
             "languages": study.corpus.languages,
             "figures": figures,
             "config": config,

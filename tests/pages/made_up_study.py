@@ -85,6 +85,7 @@ SETTINGS = {
         "mt": {"seeds": [1, 2], "tokens": "100,000"},
         "untrained": {"seeds": [1]},
     },
+    "trained": True,
     "checkpoints": [],
     "beside": [],
     "languages": ["en", "de"],

@@ -144,9 +144,16 @@ def test_the_page_begins_with_the_question_and_the_size(page_of):
     objectives = text.index("lm, mt (2 seeds, 100,000 tokens); untrained (1 seed) <")
     words = text.index("en and de; 5,500 words of en to train on, 79 held out to measure on")
     assert question < models < objectives < words < text.index('class="headlines"')
-    alone, _ = page_of(objectives={}, checkpoints=["bert", "gpt2"])
-    assert "Transformers of" not in alone and "<dd>bert, gpt2</dd>" in alone
+
+
+def test_the_page_of_checkpoints_alone_asks_nothing_of_training(page_of):
+    """A study has one objective at least, beside checkpoints alone an untrained one."""
+    untrained = {"untrained": {"seeds": [1]}}
+    alone, _ = page_of(objectives=untrained, trained=False, checkpoints=["bert", "gpt2"])
+    assert "<dd>bert, gpt2</dd>" in alone and "untrained (1 seed)" in " ".join(alone.split())
     assert "training objective" not in alone
+    of_none, _ = page_of(objectives={}, trained=False, checkpoints=["bert", "gpt2"])
+    assert "Transformers of" not in of_none
 
 
 def test_a_headline_figure_stands_first_with_what_is_seen(page_of):

@@ -1681,6 +1681,13 @@ def test_pages_list_the_models_that_are_made(only, made):
     assert [*Slices(study).show_index([])["objectives"]] == made
 
 
+@pytest.mark.parametrize(("objectives", "trained"), [({"lm": {}}, True), ({}, False)])
+def test_a_page_knows_whether_its_study_trains(objectives, trained):
+    of_them = objectives | {"untrained": {}}
+    study = load(changed(objectives=of_them, pruning__penalties={}))
+    assert Slices(study).show_index([])["trained"] is trained
+
+
 def test_a_training_takes_as_long_as_its_operations():
     """By hand, of the default shape: 6 layers of 128 and 512, 4,000 sub-words, sentences of 65/3
     sub-words on the mean. LM reads each and predicts all but the first of a sentence."""
