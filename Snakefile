@@ -68,7 +68,7 @@ if workflow.is_main_process:
         )
         start.require_none_at_work(Path(f"results/{STUDY.study}"), TYPED)
         make_again_what_was_lost(Path(f"results/{STUDY.study}"))
-    start.run_in(Path(f"results/{STUDY.study}"))
+    start.run_in(Path(f"results/{STUDY.study}"), workflow)
 
 
 configfile: "config.yaml"

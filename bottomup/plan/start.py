@@ -45,6 +45,7 @@ SPEAKS = (
 
 _typed: list[str] = []  # the command, if it was ./study
 _folders: list[Path] = []
+_workflows: list["Workflow"] = []
 
 
 def require_none_at_work(study: Path, given: Namespace) -> None:
@@ -125,15 +126,21 @@ def is_by_study() -> bool:
     return bool(_typed)
 
 
-def run_in(folder: Path) -> None:
-    """Note where the results of the study are."""
-    _folders[:] = [folder]
+def run_in(folder: Path, workflow: "Workflow") -> None:
+    """Note where the results of the study are, and Snakemake's `workflow` that makes them."""
+    _folders[:], _workflows[:] = [folder], [workflow]
 
 
 def folder() -> Path:
     """Where the results of the study are."""
     (path,) = _folders
     return path
+
+
+def makes(path: Path) -> bool:
+    """Whether the study makes a file. Others in its folder are of an earlier config."""
+    (workflow,) = _workflows
+    return any(rule.is_producer(str(path)) for rule in workflow.rules)
 
 
 def command() -> str:

@@ -126,15 +126,18 @@ def _failed(logs: list[str]) -> Iterator[str]:
 
 
 def where(folder: Path) -> Iterator[str]:
-    """For each kind of result that a study has, a sentence that says where it is."""
+    """For each kind of result that a study has, a sentence that says where it is. What an earlier
+    config has left there is no result of the study."""
     if (site := folder / "index.html").exists():
         yield f"All of it: {site}"
-    if figures := [*folder.glob("figures/*.png")]:
-        yield f"Figures: {folder}/figures ({len(figures)})"
-    if latex := [*folder.glob("latex/*.tex")]:
-        yield f"LaTeX: {folder}/latex ({len(latex)})"
+    for kind, files in {"Figures": "figures/*.png", "LaTeX": "latex/*.tex"}.items():
+        found = [*folder.glob(files)]
+        if n := sum(map(start.makes, found)):
+            left = len(found) - n
+            more = f", and {left} of an earlier config" * bool(left)
+            yield f"{kind}: {(folder / files).parent} ({n}{more})"
     table, page = folder / "measures/claims.csv", folder / "claims.html"
-    if table.exists() and page.exists():
+    if table.exists() and page.exists() and start.makes(page):
         with table.open(encoding="utf-8", newline="") as file:
             once = (row for row in csv.DictReader(file) if not row.get("same_number_as"))
             verdicts = Counter(row.get("verdict") or "unknown" for row in once)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
+from fnmatch import fnmatch
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from bottomup.plan import start, terminal
 from bottomup.core import running
 
+EVERY = "*"
 MODEL = "results/a/{}/model/model.safetensors"
 
 
@@ -27,7 +29,7 @@ def said(tmp_path, monkeypatch):
     monkeypatch.setattr(start, "_typed", ["./study", "a"])
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2**30))
     (tmp_path / "results/a").mkdir(parents=True)
-    start.run_in(Path("results/a"))
+    start.run_in(Path("results/a"), SimpleNamespace(rules=[Rule(EVERY)]))
     handler = terminal.LogHandler(SimpleNamespace(), None)
     handler.setStream(io.StringIO())
 
@@ -46,6 +48,16 @@ def said(tmp_path, monkeypatch):
 
     of.end = end
     return of
+
+
+class Rule:
+    """What makes the files that match one of these patterns."""
+
+    def __init__(self, *patterns):
+        self.patterns = patterns
+
+    def is_producer(self, path):
+        return any(fnmatch(path, pattern) for pattern in self.patterns)
 
 
 def begin(said, job, *outputs, benchmark="none.tsv", created=0.0):
@@ -162,7 +174,18 @@ def test_the_end_says_where_everything_is(said, tmp_path):
     ]
 
 
-def test_verdicts_of_an_earlier_version_are_counted_as_they_are(tmp_path):
+def test_what_an_earlier_config_has_left_is_no_result(said, tmp_path):
+    """As after an objective is removed, and all tables that claims read."""
+    results(tmp_path / "results/a")
+    start.run_in(Path("results/a"), SimpleNamespace(rules=[Rule("results/a/figures/a.*")]))
+    begin(said, 1)
+    assert said.end() == [
+        "Done in 0 s. All of it: results/a/index.html. "
+        "Figures: results/a/figures (1, and 1 of an earlier config)"
+    ]
+
+
+def test_verdicts_of_an_earlier_version_are_counted_as_they_are(said, tmp_path):
     results(tmp_path)
     (tmp_path / "measures/claims.csv").write_text("claim,verdict\na,reproduced\nb\n")
     *_, last = terminal.where(tmp_path)
