@@ -74,7 +74,7 @@ def _ordered(series: set[str]) -> list[str]:
     objectives = style.ordered(objective_and_half(name)[0] for name in names)
     seeds = [f"{name}-{name}" for name in objectives]
     halves = [f"{half(name, 1)}-{half(name, 2)}" for name in objectives]
-    others = sorted(series - {*PAPER_PAIRS, *seeds, *halves})
+    others = sorted(series - {*PAPER_PAIRS, *seeds, *halves}, key=style.by_number)
     return [pair for pair in [*PAPER_PAIRS, *others, *seeds, *halves] if pair in series]
 
 

@@ -1,6 +1,7 @@
 """How figures look: one color and marker for each objective, and how curves and axes are drawn."""
 
 import math
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -211,7 +212,7 @@ def ordered(names: Iterable[str]) -> list[str]:
     rank = {name: place for place, name in enumerate(OBJECTIVES)}
 
     def place(name: str) -> tuple:
-        return _is_untrained(name), rank.get(name, len(rank)), name
+        return _is_untrained(name), rank.get(name, len(rank)), by_number(name)
 
     return sorted(set(names), key=place)
 
@@ -219,6 +220,12 @@ def ordered(names: Iterable[str]) -> list[str]:
 def labels(names: Iterable[str]) -> dict[str, str]:
     """What models are called in figures, by their names, in order."""
     return {name: objective(name).label for name in ordered(names)}
+
+
+def by_number(name: str) -> tuple:
+    """The key that sorts names as one reads them: `a_step512` before `a_step1000`."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if n % 2 else part for n, part in enumerate(parts)], name
 
 
 def compared(names: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from matplotlib.ticker import NullLocator
 from PIL import Image
 
 from bottomup.core.kinds import WITH_A_LOOK
-from bottomup.figures import distance_between_tasks, fonts, page, style
+from bottomup.figures import distance_between_tasks, fonts, page, pairs, style
 
 
 def test_objectives_differ_in_color_and_marker():
@@ -312,6 +312,23 @@ def test_order_of_objectives():
     names = ["untrained_causal", "untrained", "zz", "mlm", "aa", "lm", "mt", "lm"]
     last = ["untrained", "untrained_causal"]
     assert style.ordered(names) == ["mt", "lm", "mlm", "aa", "zz", *last]
+
+
+def test_steps_of_one_training_stand_in_their_order():
+    """Those of a run, revisions of a checkpoint, and their pairs."""
+    names = [
+        "a_step1000",
+        "a_step512",
+        "a",
+        "a_step512_untrained",
+        "lm_step16",
+        "lm_step4",
+        "a_step0",
+    ]
+    of_a = ["a", "a_step0", "a_step512", "a_step512_untrained", "a_step1000"]
+    assert style.ordered(names) == [*of_a, "lm_step4", "lm_step16"]
+    series = pd.Series([f"b-{name}" for name in names])
+    assert [*pairs.looks(series)] == [f"b-{name}" for name in style.ordered(names)]
 
 
 def test_of_the_papers_models_those_are_compared_else_the_first_that_are_trained():
