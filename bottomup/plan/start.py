@@ -137,6 +137,13 @@ def folder() -> Path:
     return path
 
 
+def is_part() -> bool:
+    """Whether the command asks for a part of the study, so that the rest may be stale."""
+    (workflow,) = _workflows
+    asked = workflow.dag_settings
+    return bool({*asked.targets} - {"all"} or asked.until or asked.omit_from or asked.batch)
+
+
 def makes(path: Path) -> bool:
     """Whether the study makes a file. Others in its folder are of an earlier config."""
     (workflow,) = _workflows

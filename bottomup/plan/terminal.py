@@ -116,7 +116,9 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
             yield f"failed; what is done is kept. When this is mended, go on: {start.command()}"
         elif not self.has_failed and (self.has_begun or self.is_up_to_date):
             spent = duration(time.time() - self.began)
-            done = f"Done in {spent}" if self.has_begun else "Nothing to do, all is up to date"
+            asked = "what was asked for" if start.is_part() else "all"
+            nothing = f"Nothing to do, {asked} is up to date"
+            done = f"Done in {spent}" if self.has_begun else nothing
             yield ". ".join([done, *where(start.folder())])
 
 
@@ -129,7 +131,7 @@ def where(folder: Path) -> Iterator[str]:
     """For each kind of result that a study has, a sentence that says where it is. What an earlier
     config has left there is no result of the study."""
     if (site := folder / "index.html").exists():
-        yield f"All of it: {site}"
+        yield f"All of it{', as last made' * start.is_part()}: {site}"
     for kind, files in {"Figures": "figures/*.png", "LaTeX": "latex/*.tex"}.items():
         found = [*folder.glob(files)]
         if n := sum(map(start.makes, found)):

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from snakemake.common import NOTHING_TO_BE_DONE_MSG
+from snakemake.settings.types import DAGSettings
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
@@ -29,7 +31,7 @@ def said(tmp_path, monkeypatch):
     monkeypatch.setattr(start, "_typed", ["./study", "a"])
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2**30))
     (tmp_path / "results/a").mkdir(parents=True)
-    start.run_in(Path("results/a"), SimpleNamespace(rules=[Rule(EVERY)]))
+    start.run_in(Path("results/a"), workflow())
     handler = terminal.LogHandler(SimpleNamespace(), None)
     handler.setStream(io.StringIO())
 
@@ -50,14 +52,11 @@ def said(tmp_path, monkeypatch):
     return of
 
 
-class Rule:
-    """What makes the files that match one of these patterns."""
-
-    def __init__(self, *patterns):
-        self.patterns = patterns
-
-    def is_producer(self, path):
-        return any(fnmatch(path, pattern) for pattern in self.patterns)
+def workflow(makes=EVERY, **asked):
+    """One with a rule for the files that match a pattern, which is asked for all, if not for
+    less."""
+    rule = SimpleNamespace(is_producer=lambda path: fnmatch(path, makes))
+    return SimpleNamespace(rules=[rule], dag_settings=DAGSettings(**asked))
 
 
 def begin(said, job, *outputs, benchmark="none.tsv", created=0.0):
@@ -177,12 +176,29 @@ def test_the_end_says_where_everything_is(said, tmp_path):
 def test_what_an_earlier_config_has_left_is_no_result(said, tmp_path):
     """As after an objective is removed, and all tables that claims read."""
     results(tmp_path / "results/a")
-    start.run_in(Path("results/a"), SimpleNamespace(rules=[Rule("results/a/figures/a.*")]))
+    start.run_in(Path("results/a"), workflow("results/a/figures/a.*"))
     begin(said, 1)
     assert said.end() == [
         "Done in 0 s. All of it: results/a/index.html. "
         "Figures: results/a/figures (1, and 1 of an earlier config)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "up", "page"),
+    [
+        ({}, "all", "All of it"),
+        ({"targets": {"all"}}, "all", "All of it"),
+        ({"targets": {"plot_a"}}, "what was asked for", "All of it, as last made"),
+        ({"until": {"plot_a"}}, "what was asked for", "All of it, as last made"),
+        ({"omit_from": {"plot_a"}}, "what was asked for", "All of it, as last made"),
+    ],
+)
+def test_of_a_part_the_rest_may_be_stale(asked, up, page, said, tmp_path):
+    start.run_in(Path("results/a"), workflow(**asked))
+    (tmp_path / "results/a/index.html").write_text("")
+    said(msg=NOTHING_TO_BE_DONE_MSG)
+    assert said.end() == [f"Nothing to do, {up} is up to date. {page}: results/a/index.html"]
 
 
 def test_verdicts_of_an_earlier_version_are_counted_as_they_are(said, tmp_path):
