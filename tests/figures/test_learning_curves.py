@@ -24,6 +24,18 @@ def test_one_panel_an_objective_in_order(runs, names):
     assert [axes.get_title("left") for axes in figure.axes] == titles
 
 
+@pytest.mark.parametrize(("n", "marker"), [(1, "."), (2, "")])
+def test_a_single_evaluation_is_seen(runs, n, marker):
+    every = runs(objectives=("lm",))
+    tables = {
+        name: metrics.dropna(subset="dev_loss_nats").head(n) for name, metrics in every.items()
+    }
+    figure, points = learning_curves.draw(tables)
+    lines = figure.axes[0].lines
+    assert len(lines) == points.groupby(["series", "quantity"]).ngroups == 4
+    assert {line.get_marker() for line in lines} == {marker}
+
+
 def test_no_runs():
     with pytest.raises(UserError, match="no metrics"):
         learning_curves.draw({})
