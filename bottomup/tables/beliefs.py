@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from bottomup.tables import Table, lens
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from bottomup.subjects.seen import Seen
 
 TABLE = Table(
@@ -38,14 +40,12 @@ class Settings(lens.Settings):
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     import numpy as np
+    from tokenizers import Tokenizer
 
     from bottomup.core.files.tables import read_table
     from bottomup.core.files.tokenizers import load_tokenizer
-    from bottomup.heads.attention import START, short, shown
-    from bottomup.measures.lens import NO_TOKEN, beliefs
-
-    def written(token: int) -> str:
-        return START if token == NO_TOKEN else shown(token, tokenizer)
+    from bottomup.heads.attention import short
+    from bottomup.measures.lens import beliefs
 
     model, objective, test, maps = lens.ready(seen, settings)
     size = maps[0].size(0)
@@ -54,9 +54,21 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     tokenizer = seen.subject.tokenizer
     if objective.predicts == "target":
         tokenizer = load_tokenizer(seen.needed("target_tokenizer"))
+    assert isinstance(tokenizer, Tokenizer)  # of a run
     source = read_table(seen.needed("pairs"), columns=["source"])["source"]
     for sentence in short(source, settings.sentences, settings.drawn_by):
         of_one = test.select(np.array([sentence]))
         for row in beliefs(model, objective, of_one, settings.seed, maps):
-            tokens = {name: written(row[name]) for name in ("read", "right", "believed")}
+            tokens = {name: written(row[name], tokenizer) for name in ("read", "right", "believed")}
             yield {"sentence": int(sentence)} | row | tokens
+
+
+def written(token: int, tokenizer: "Tokenizer") -> str:
+    """A token as the tokenizer names it, so that two that begin a word and go on with it differ; or
+    the number of a token that is the objective's own."""
+    from bottomup.heads.attention import START
+    from bottomup.measures.lens import NO_TOKEN
+
+    if token == NO_TOKEN:
+        return START
+    return tokenizer.id_to_token(token) or f"<{token}>"

@@ -8,6 +8,7 @@ import torch
 from bottomup import objectives, subjects
 from bottomup.core.errors import UserError
 from bottomup.corpus.batches import Text
+from bottomup.corpus.bpe import learn
 from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.heads.attention import START
@@ -30,6 +31,7 @@ from bottomup.measures.lens import (
 from bottomup.measures.quality import predictions
 from bottomup.objectives import IGNORE
 from bottomup.tables import too_few
+from bottomup.tables.beliefs import written
 from bottomup.tables.lens import COLUMNS
 from bottomup.views.moments import Moments
 from tests.tiny import VOCAB, drawn, random_text
@@ -429,3 +431,12 @@ def test_the_program_of_beliefs(name, measure, corpus_files, tmp_path):
         written = "".join(words[:-1] if name == "mt" else [first, *words[:-1]])
         assert written.replace("▁", "") == text[side][sentence].lower().replace(" ", "")
         assert (first == START) == (name == "mt")
+
+
+def test_tokens_that_differ_are_written_differently():
+    """`l` that begins a word is no right prediction of `l` within one."""
+    tokenizer = learn([["ill l l l"]], 1, True, "en")
+    ids = [NO_TOKEN, *range(tokenizer.get_vocab_size() + 2)]  # two of an objective's own
+    texts = [written(token, tokenizer) for token in ids]
+    assert {"l", "▁l", "<start>", "</s>"} <= {*texts}
+    assert len({*texts}) == len(texts)
