@@ -385,3 +385,21 @@ def test_narrow_windows_are_not_scrolled_sideways(shown, width):
     assert shown.execute_script("return document.documentElement.scrollWidth") <= width
     for chart in find(shown, ".chart svg"):
         assert chart.rect["x"] >= 0 and chart.rect["x"] + chart.rect["width"] <= width
+
+
+def test_on_paper_no_chart_is_cut_off(shown):
+    """A page is printed as it was drawn on the screen; no chart is drawn again."""
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    script = (
+        "document.body.style.width = '600px';"
+        "return [...document.querySelectorAll('.chart')].map(chart => {"
+        "const drawn = chart.querySelector('svg').getBoundingClientRect();"
+        "return [drawn.width, drawn.height, chart.clientWidth, chart.clientHeight]; })"
+    )
+    try:
+        charts = shown.execute_script(script)
+    finally:
+        shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert len(charts) == 4
+    for width, height, room, room_down in charts:
+        assert 200 < width <= room <= 600 and 50 < height <= room_down + 1
