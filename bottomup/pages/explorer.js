@@ -126,6 +126,9 @@ function drawCurves() {
   ];
   at('curves-chart').hidden = !shown.length;
   at('no-curves').hidden = shown.length;
+  at('no-curves').textContent = curves.length
+    ? 'These curves have no values, as where they rest on too few cases: choose others.'
+    : 'None of these models has such curves: choose others.';
   if (shown.length) draw('curves-chart', {
     description: `${said(name)}, ${chosen.join(', ')}, of ${curves.length} models, by layer`,
     height: 340, data: {values: shown},

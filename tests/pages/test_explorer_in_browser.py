@@ -155,10 +155,23 @@ def test_lines_and_bands_break_where_a_value_is_missing(driver, silent, tmp_path
 
 def test_no_curve_is_said(shown):
     tick(shown, 1)
-    assert find(shown, "#no-curves")[0].is_displayed() and values(shown) == {}
+    assert find(shown, "#no-curves")[0].text.startswith("None of these models") and not values(
+        shown
+    )
     assert not find(shown, "#curves-chart")[0].is_displayed()
     tick(shown, 1)
     wait(shown, lambda: find(shown, "#curves-chart svg")[0].is_displayed())
+
+
+def test_it_is_no_fault_of_the_models_where_cases_are_too_few(driver, silent, tmp_path):
+    few = TABLES["change"].assign(n=9, n_needed=10)
+    page = tmp_path / "explorer.html"
+    page.write_text(explorer.page("made_up", {"change": few}, None, [], [], None, None))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/vega.js").write_text(explorer.library())
+    driver.get(page.as_uri())
+    (said,) = wait(driver, lambda: find(driver, "#no-curves"))
+    wait(driver, lambda: "too few cases" in said.text)
 
 
 def test_a_choice_offers_what_the_ones_before_it_leave(shown):
