@@ -48,7 +48,10 @@ class TranslatedOptions(DebianOptions):
     @classmethod
     def one_is_english(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
         if "en" not in languages:
-            raise ValueError("this source is translated from English: one language must be en")
+            raise ValueError(
+                f"the source {cls.__module__.rpartition('.')[2]} is translated from English; "
+                "allowed: English and another language, or corpus.source without it"
+            )
         return languages
 
     @property

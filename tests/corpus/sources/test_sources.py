@@ -121,7 +121,7 @@ OF_PACKAGES = ["man_pages", "program_messages"]
 @pytest.mark.parametrize(
     ("names", "given", "where"),
     [
-        (TRANSLATED, {"languages": ("de", "fr")}, "one language must be en"),
+        (TRANSLATED, {"languages": ("de", "fr")}, "the source {name} is translated from English"),
         (DEBIAN, {"from": "folder"}, "goes with `from: folder`"),
         (DEBIAN, {"folder": "."}, "goes with `from: folder`"),
         (OF_PACKAGES, {"packages": ["../x"]}, r"packages\.0"),
@@ -136,7 +136,7 @@ OF_PACKAGES = ["man_pages", "program_messages"]
 )
 def test_options_of_debian_that_cannot_be_are_errors(names, given, where):
     for name in names:
-        with pytest.raises(ValidationError, match=where):
+        with pytest.raises(ValidationError, match=where.replace("{name}", name)):
             sources.module(name).Options(**given)
 
 
