@@ -49,5 +49,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         axes.set_title(f"{title}\n{style.count(parts[-1]['n'], 'word')}")
         axes.set_ylabel(unit)
     drawn = join(parts)
-    style.legend(figure, style.key(drawn, bars="95 % interval, runs and words"))
+    barred = drawn["low"].notna().any()
+    bars = style.intervals(drawn).replace("documents", "words") if barred else None
+    style.legend(figure, style.key(drawn, bars=bars))
     return figure, drawn

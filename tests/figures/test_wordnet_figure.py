@@ -29,3 +29,11 @@ def test_points_are_the_means_over_runs_by_layer(nothing_cut_off):
         assert axes.get_title(loc="left").endswith("\n40 words")
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["LM", "MLM", "95 % interval, runs and words"]
+
+
+def test_the_legend_says_that_there_is_one_run():
+    one = table().query("seed == 1")
+    figure, _ = wordnet.draw({"wordnet": one})
+    assert figure.legends[0].get_texts()[-1].get_text() == "95 % interval, words (one run)"
+    figure, _ = wordnet.draw({"wordnet": one.assign(ci_low=float("nan"), ci_high=float("nan"))})
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["LM", "MLM"]
