@@ -58,6 +58,14 @@ def test_a_word_of_the_config_is_no_markup(name, word, monkeypatch):
     assert f">{html.escape(word)}<" in re.sub("</?span[^>]*>", "", rendered(CAPTIONS[name]))
 
 
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_a_caption_names_no_word_that_the_figure_may_have_replaced(name):
+    """A word that is too rare gives its place to a frequent one: only the figure knows."""
+    words = re.compile(r'\["projection"\]\["(?:words|\w+_word)"\][^}]*\}\}``([^.]*)\.')
+    for after in words.findall(CAPTIONS[name]):
+        assert "too rarely" in after and "the legend names" in after
+
+
 @pytest.mark.parametrize("name", ["change_pos", "change_frequency_rank", "matching"])
 def test_a_caption_counts_the_occurrences_that_a_wide_model_needs(name):
     """PWCCA of 384 neurons needs more than the few of a study of narrow ones."""
