@@ -1,5 +1,6 @@
 """The weights of a checkpoint: transformers reads them, or draws them as before training."""
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -30,6 +31,8 @@ from bottomup.subjects.admission import (
     seen,
 )
 from bottomup.subjects.folder import AGAIN
+
+log = logging.getLogger(__name__)
 
 # As the checkpoint was trained: its config may name another attention, even one to fetch.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
@@ -158,7 +161,10 @@ def _architectures(
         own = _has_own(name, model, left, shapes)
         return _holds(name, model, left, shapes) if own is None else own
 
-    return [name for name in family if shown(name)]
+    found = [name for name in family if shown(name)]
+    told = ", ".join(found) or "no class that predicts tokens"
+    log.info(f"its config.json names no class (architectures); its weights are those of {told}")
+    return found
 
 
 def _holds(
