@@ -1,6 +1,7 @@
 """Training and dev loss of every run against the number of tokens read."""
 
 import math
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -61,7 +62,10 @@ def _panel(axes: Axes, shown: pd.DataFrame, look: style.Look) -> None:
         dev = quantity == "dev loss"
         color = look.color if dev else style.light(look.color)
         # A single evaluation is no line.
-        stroke = {"marker": "." if len(curve) == 1 else "", "linewidth": 1 if dev else 0.6}
+        stroke: dict[str, Any] = {
+            "marker": "." if len(curve) == 1 else "",
+            "linewidth": 1 if dev else 0.6,
+        }
         axes.plot(curve["x"], curve["y"], color=color, **stroke)
     axes.set_title(look.label)
     axes.set_xlabel("source tokens read, millions")
