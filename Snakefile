@@ -47,6 +47,7 @@ from bottomup.plan.shared import require_readable
 min_version("9.25")
 keep_exact()
 say_what_differs()
+start.expect_an_early_stop()
 
 # Read the config before Snakemake does, which would run the code in a template.
 with in_one_line("the study cannot start:\n"):

@@ -22,7 +22,7 @@ def main(given: list[str]) -> None:
     try:
         succeeded = args_to_api(known, parser)
     except KeyboardInterrupt:
-        sys.exit(1 if running.stopped.is_set() else f"stopped before any job: {start.command()}")
+        sys.exit(1 if running.stopped.is_set() else start.stopped_early())
     except Exception as error:
         print_exception(error)
         succeeded = False

@@ -20,6 +20,7 @@ from snakemake.common import get_appdirs
 from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 from snakemake_interface_logger_plugins.common import logger_plugin_module_prefix
 
+from bottomup.core import running
 from bottomup.core.errors import UserError, in_one_line
 from bottomup.core.running import require_idle
 from bottomup.core.schema import guess, nearest
@@ -153,6 +154,24 @@ def makes(path: Path) -> bool:
 def command() -> str:
     """The command that started this process, to be typed again."""
     return shlex.join(_typed or ["snakemake", *sys.argv[1:]])
+
+
+def stopped_early() -> str:
+    """What a stop before any job leaves."""
+    return f"stopped before any job: {command()}"
+
+
+def expect_an_early_stop() -> None:
+    """From now on, a Ctrl-C that Snakemake does not expect, as it plans, is told in one line. It
+    expects one only once jobs run."""
+    sys.excepthook = _in_one_line
+
+
+def _in_one_line(kind: type[BaseException], error: BaseException, trace) -> None:
+    if issubclass(kind, KeyboardInterrupt) and not running.stopped.is_set():
+        print(stopped_early(), file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
 
 
 def snakemake_arguments(given: list[str]) -> list[str]:

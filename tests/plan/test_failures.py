@@ -4,6 +4,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -242,3 +243,15 @@ def test_snakemake_chooses_jobs_where_it_is_expected_to():
     assert (
         "if selected is None:\n                    selected = self.job_selector_greedy(" in source
     )
+
+
+def test_a_stop_while_it_plans_is_one_line(unbuilt):
+    """As by Ctrl-C; Snakemake by itself ends in a traceback then."""
+    command = [sys.executable, "-m", "snakemake", "--configfile", "study.yaml", "--dry-run"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=unbuilt, **pipes) as process:
+        next(line for line in process.stdout if line.startswith("Config file config.yaml is"))
+        process.send_signal(signal.SIGINT)
+        said = process.stdout.read().splitlines()
+    assert process.returncode
+    assert said == ["stopped before any job: snakemake --configfile study.yaml --dry-run"]
