@@ -1,7 +1,6 @@
 """Training and dev loss of every run against the number of tokens read."""
 
 import math
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -61,12 +60,9 @@ def _panel(axes: Axes, shown: pd.DataFrame, look: style.Look) -> None:
     for (quantity, _), curve in shown.groupby(["quantity", "series"], sort=False):
         dev = quantity == "dev loss"
         color = look.color if dev else style.light(look.color)
-        # A single evaluation is no line.
-        stroke: dict[str, Any] = {
-            "marker": "." if len(curve) == 1 else "",
-            "linewidth": 1 if dev else 0.6,
-        }
-        axes.plot(curve["x"], curve["y"], color=color, **stroke)
+        marker = "." if len(curve) == 1 else ""  # a single evaluation is no line
+        width = 1 if dev else 0.6
+        axes.plot(curve["x"], curve["y"], color=color, linewidth=width, marker=marker)
     axes.set_title(look.label)
     axes.set_xlabel("source tokens read, millions")
     axes.xaxis.set_major_formatter(lambda tokens, _: f"{tokens / 1e6:g}")
