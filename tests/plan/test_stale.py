@@ -509,7 +509,7 @@ SAID = [
     ("bottomup/tables/projection.py", '"%s: %d occurrences of %s"', '"%s: %d of %s"'),
     ("bottomup/tables/influence.py", "seconds=45", "seconds=46"),
     ("bottomup/tables/quality.py", "memory=(4000, 4)", "memory=(5000, 4)"),
-    ("bottomup/corpus/splits.py", "train on: the clean corpus has", "train: the corpus has"),
+    ("bottomup/corpus/splits.py", "train on: source words in the", "train: words in the"),
     ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
     ("bottomup/heads/functions.py", "the annotation {len(numbers)}", "the annotation fewer"),
     ("bottomup/measures/neighbors.py", "allowed: more occurrences", "more occurrences"),
