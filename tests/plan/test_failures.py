@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -251,6 +252,7 @@ def test_a_stop_while_it_plans_is_one_line(unbuilt):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, cwd=unbuilt, **pipes) as process:
         next(line for line in process.stdout if line.startswith("Config file config.yaml is"))
+        time.sleep(0.1)  # while Snakemake writes a line, it drops a Ctrl-C
         process.send_signal(signal.SIGINT)
         said = process.stdout.read().splitlines()
     assert process.returncode
