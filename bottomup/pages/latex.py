@@ -107,11 +107,14 @@ def _heads_that_hold(rows: pd.DataFrame) -> pd.Series:
 
 
 def pruning(measured: pd.DataFrame) -> pd.DataFrame:
-    """A row for each objective, kind of attention, method and penalty: heads left, and quality."""
+    """A row for each objective, kind of attention, method and penalty: heads left, none where the
+    whole model has none, and quality."""
     by = [name for name in heads.MODEL if name != "seed"]
     rows = table({"pruning": measured}, "pruning", [*by, "seed", *LEFT, "quality"])
+    left = rows[[*LEFT]]
+    left = left.where(left.groupby(rows["objective"]).transform("max") > 0)
     penalties = [_typeset(f"{penalty:g}", penalty) for penalty in rows["penalty"]]
-    rows = rows.assign(penalty=penalties)
+    rows = rows.assign(penalty=penalties, **left)
     cells = {heading: _cells(rows, column, by, digits=1) for column, heading in LEFT.items()}
     cells = pd.DataFrame(cells | {"quality": _cells(rows, "quality", by, digits=3)})
     parts = [cells.xs(name, drop_level=False) for name in style.ordered(rows["objective"])]
