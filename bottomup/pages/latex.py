@@ -9,7 +9,7 @@ from bottomup.claims.words import MEANING, PAPERS
 from bottomup.figures import heads, style
 from bottomup.figures.points import table
 
-SEEDS = "means over seeds, with standard deviations"
+SEEDS = "means over seeds, of several with their standard deviation"
 METRICS = {  # of quality: heading and digits
     "perplexity": ("perplexity", 1),
     "accuracy": ("accuracy", 3),
