@@ -113,5 +113,7 @@ def test_text_of_another_treebank(split, old, new, name):
     tokenizer, _, folder, text = split
     file = folder / "a.conllu"
     file.write_text(file.read_text().replace(old, new))
-    with pytest.raises(UserError, match=f"1 sentences of the text .* such as {name}; fetch"):
+    with pytest.raises(
+        UserError, match=f"sentences of the text .* there: 1, such as {name}; fetch"
+    ):
         annotated(text, tokenizer, str(folder))
