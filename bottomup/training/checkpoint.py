@@ -195,10 +195,10 @@ class Finished:
         metadata = {"progress": json.dumps(asdict(progress))}
         try:
             with alone(self.path.with_suffix(".lock")):  # another study may have the same run
-                for file in (temporary, note_of(self.path)):
-                    file.unlink(missing_ok=True)  # if it is a link, its target stays
+                temporary.unlink(missing_ok=True)  # if it is a link, its target stays
                 try:
                     save_weights(model.state_dict(), temporary, metadata)
+                    note_of(self.path).unlink(missing_ok=True)  # as above
                     note_of(self.path).write_text(f"{digest(temporary)}  {self.path.name}\n")
                     os.replace(temporary, self.path)
                 finally:

@@ -289,6 +289,16 @@ def test_a_save_that_was_killed_leaves_nothing_once_the_run_is_whole(tmp_path):
     assert finished.load(initial("lm", seed=2)) == Progress(step=2)
 
 
+def test_a_save_that_fails_leaves_the_run_that_another_study_has_kept(tmp_path, caplog):
+    caplog.set_level("INFO")
+    finished, (model, _) = Finished(tmp_path, {"run": "this"}), trained()
+    finished.save(model, Progress(step=2))
+    with mock.patch.object(checkpoints, "save_weights", side_effect=OSError("full")):
+        finished.save(model, Progress(step=2))
+    assert "the run is not kept for other studies: full" in caplog.text
+    assert finished.load(initial("lm", seed=2)) == Progress(step=2)
+
+
 def as_if_whole(finished, tensors, progress='{"step": 2}'):
     """A finished run that somebody else wrote, with its digest."""
     save_file(tensors, finished.path, {"progress": progress})
