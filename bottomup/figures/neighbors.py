@@ -100,7 +100,7 @@ def _published(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
 
 
 def _quantity(part: pd.DataFrame) -> str:
-    neighbors = f"{style.count(part['k'], 'nearest neighbor')}"
+    neighbors = style.count(part["k"], "nearest neighbor")
     if part["panel"].iloc[0] == "position":
         return f"distance in position to the\n{neighbors}, tokens"
     return f"share of the {neighbors}"

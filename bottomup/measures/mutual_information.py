@@ -226,7 +226,7 @@ def _enough(view: np.ndarray, n_clusters: int) -> np.ndarray:
     if n_clusters > len(view):
         raise UserError(
             f"found {len(view)} occurrences for n_clusters {n_clusters}; allowed: no more "
-            f"clusters than occurrences; lower measures.mutual_information.n_clusters, or raise "
+            f"clusters than occurrences; lower the n_clusters of its table, or raise "
             f"corpus.splits.test_words and occurrences.n"
         )
     return view
