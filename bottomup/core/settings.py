@@ -334,6 +334,11 @@ class Checkpoint(Section):
         "name on the Hugging Face hub", default=None, pattern=r"^\w[\w.-]*(/\w[\w.-]*)?$"
     )
     revision: str | None = key("commit of `hub`", default=None, pattern=r"^[0-9a-f]{40}$")
+    initial: str | None = key(
+        "the checkpoint that its training started from, or the untrained twin of another, to which "
+        "it is compared; it has no twin of its own then",
+        default=None,
+    )
 
     @model_validator(mode="after")
     def one_source(self) -> "Checkpoint":

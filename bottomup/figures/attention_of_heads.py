@@ -1,6 +1,6 @@
 """What each encoder head attends to, by layer: its confidence, the weight on special tokens, and
-how often its largest weight is at one relative position; a column for each model, its untrained
-twin in gray.
+how often its largest weight is at one relative position; a column for each model, what it
+starts from in gray.
 
 Source: heads, sections 4 and 5.1; special tokens as in Clark et al. (2019), section 3.2, figure 2.
 """
@@ -20,17 +20,17 @@ QUANTITIES = {
     "special": "weight on\nspecial tokens",
     "positional": "largest weight at\none relative position, share",
 }
-SHIFT = 0.14  # of the models to the right, and of their twins to the left, in layers
+SHIFT = 0.14  # of the models to the right, and of what they start from, to the left, in layers
 HEAD = style.Look("a dot for each head; line: mean of the layer", "#000000")
-TWIN = style.Look("the same, untrained", style.GRAY, "D")
+START = style.Look("of the model that it starts from", style.GRAY, "D")
 
 
 @style.paper()
 def draw(tables: Tables, initial: dict[str, str | None]) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `head_importance` and `head_functions`.
 
-    A panel for each model, with the heads of its twin. Only the lowest seed is shown. initial: the
-    models to show, each with the untrained model that it starts from, if known.
+    A panel for each model, with the heads of what it starts from. Only the lowest seed is shown.
+    initial: the models to show, each with the model that it starts from, if known.
     """
     drawn = _points(tables, initial)
     titles = style.labels(drawn["panel"])
@@ -40,7 +40,7 @@ def draw(tables: Tables, initial: dict[str, str | None]) -> tuple[Figure, pd.Dat
             _panel(axes, drawn[(drawn["quantity"] == quantity) & (drawn["panel"] == name)], name)
             axes.set_ylim(-0.03, 1.03)
             style.layer_axis(axes, "layer")
-    looks = [HEAD, TWIN] if _twins(drawn).any() else [HEAD]
+    looks = [HEAD, START] if _starts(drawn).any() else [HEAD]
     handles = [
         Line2D([], [], label=look.label, **_dots(look) | {"linestyle": "-"}) for look in looks
     ]
@@ -76,14 +76,14 @@ def _points(tables: Tables, initial: dict[str, str | None]) -> pd.DataFrame:
     return join(parts)
 
 
-def _twins(drawn: pd.DataFrame) -> pd.Series:
+def _starts(drawn: pd.DataFrame) -> pd.Series:
     return drawn["series"] != drawn["panel"]
 
 
 def _panel(axes: Axes, shown: pd.DataFrame, name: str) -> None:
-    side = SHIFT if _twins(shown).any() else 0
-    for twin, look, shift in ((True, TWIN, -side), (False, style.objective(name), side)):
-        part = shown[_twins(shown) == twin]
+    side = SHIFT if _starts(shown).any() else 0
+    for start, look, shift in ((True, START, -side), (False, style.objective(name), side)):
+        part = shown[_starts(shown) == start]
         axes.plot(part["x"] + shift, part["y"], **_dots(look))
         mean = part.groupby("x")["y"].mean()
         axes.plot(mean.index + shift, mean, color=look.color, linewidth=0.9)

@@ -52,6 +52,7 @@ def mistaken(config: dict) -> list[str]:
     """A line for each mistake: the key, what was found, what is allowed."""
     return [
         *_names(config),
+        *_initials(section(config, "checkpoints")),
         *_source_choice(section(config, "corpus")),
         *_objective_choices(config),
         *_pipeline_choice(config),
@@ -94,6 +95,23 @@ def _names(config: dict) -> Iterator[str]:
             yield (
                 f"checkpoints.{name}: unknown key; allowed: another name, since its untrained twin "
                 f"would be called {name}{TWIN}, like an objective"
+            )
+
+
+def _initials(checkpoints: dict) -> Iterator[str]:
+    """Check what checkpoints start from."""
+    given = {name: section(checkpoints, name).get("initial") for name in checkpoints}
+    for name, initial in given.items():
+        others = [
+            model
+            for other, its_own in given.items()
+            if other != name
+            for model in (other, *([] if its_own else [other + TWIN]))
+        ]
+        if initial is not None and initial not in others:
+            yield (
+                f"checkpoints.{name}.initial: found {json.dumps(initial)}; allowed: null"
+                + "".join(f", {other}" for other in others)
             )
 
 

@@ -128,7 +128,8 @@ class Slices:
         name = wildcards.objective.removesuffix(TWIN)
         checkpoint, twin = self.study.checkpoints[name], wildcards.objective != name
         seed = self.study.seeds[0] if twin else None
-        return settings("open_checkpoint", {"source": checkpoint, "twin_seed": seed})
+        source = checkpoint.model_dump(exclude={"initial"})
+        return settings("open_checkpoint", {"source": source, "twin_seed": seed})
 
     def prune_heads(self, wildcards) -> Slice:
         objective, pruning = wildcards.objective, self.study.pruning

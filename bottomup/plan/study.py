@@ -138,8 +138,8 @@ class Study(Section):
         max_length=10,
     )
     checkpoints: dict[str, Checkpoint] = key(
-        "models from elsewhere, by name, to look at beside the runs, each with its untrained twin; "
-        "null removes one"
+        "models from elsewhere, by name, to look at beside the runs, each with its untrained twin "
+        "unless it has an `initial`; null removes one"
     )
     training_halves: Annotated[list[str], AfterValidator(unique)] = key(
         "objectives for which to train two more models, each on one half of the text"

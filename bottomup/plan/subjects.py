@@ -40,9 +40,11 @@ class Subjects:
         # The compared objectives, with their variants for one question.
         self.by_mask: list[str] = self.compared + self.variants(Question.MASK)
         self.by_noise: list[str] = self.compared + self.variants(Question.TOKEN_DROPOUT)
-        # Models from elsewhere, each followed by its untrained twin.
+        # Models from elsewhere, each followed by its untrained twin if it has one.
         self.checkpoints: list[str] = [
-            name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
+            name
+            for checkpoint, options in study.checkpoints.items()
+            for name in (checkpoint, *([] if options.initial else [checkpoint + TWIN]))
         ]
         self.looked_at: list[str] = self.compared + self.checkpoints
         self.steps: list[str] = [
@@ -100,13 +102,15 @@ class Subjects:
         return [name for name in self.compared if self.target(name) == self.target(variant)]
 
     def initial(self, model: str) -> str | None:
-        """The untrained model that a model starts from; None if the study has none.
+        """The model that a model starts from; None if the study has none.
 
-        For a checkpoint it is the twin; for an objective, the first one without training that has
-        the same encoder; for an untrained model, itself.
+        For a checkpoint it is its `initial` or its twin; for an objective, the first one without
+        training that has the same encoder; for an untrained model, itself.
         """
+        if checkpoint := self.study.checkpoints.get(model):
+            return checkpoint.initial or model + TWIN
         if model in self.checkpoints:
-            return model.removesuffix(TWIN) + TWIN
+            return model
         if model not in self.trained:
             return model
         if self.study.objective_heads_from(model):
@@ -224,16 +228,18 @@ class Subjects:
     def pairs_of_runs(self) -> Iterator[str]:
         """The pairs of runs, `run.run`, that a claim or a figure compares.
 
-        These are: a checkpoint with the runs of the first seed, with its twin, and with each other
-        checkpoint; all pairs of trained objectives; initial models with the same objective or the
-        same seed; variants in mask or target with objectives that predict tokens of the same side,
-        with the same seed; the two halves; and a run at a step with itself at the end, and with
-        what its objective is made of.
+        These are: a checkpoint with the runs of the first seed, with what it starts from, and with
+        each other checkpoint; all pairs of trained objectives; initial models with the same
+        objective or the same seed; variants in mask or target with objectives that predict tokens
+        of the same side, with the same seed; the two halves; and a run at a step with itself at the
+        end, and with what its objective is made of.
         """
         first = self.study.seeds[0]
         for name in self.study.checkpoints:
             others = [names.run(other, first) for other in self.compared]
-            for run in [*others, names.run(name + TWIN, 0)]:
+            if (start := self.initial(name)) and start not in self.study.checkpoints:
+                others.append(names.run(start, 0))
+            for run in others:
                 yield names.pair(run, names.run(name, 0))
         for a, b in combinations(self.study.checkpoints, 2):
             yield names.pair(names.run(a, 0), names.run(b, 0))

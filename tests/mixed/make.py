@@ -73,6 +73,8 @@ CHECKPOINTS = {
         {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"},
     ),
 }
+# Each way to say what a checkpoint starts from; the other two have twins.
+INITIAL = {"hidden": "experts", "languages": "unpadded_untrained"}
 STUDY = {
     "study": "mixed",
     "occurrences": {"n": 3000, "unit": "word"},
@@ -138,7 +140,9 @@ def main(folder: Path) -> None:
         tokenizer(template, roles).save_pretrained(folder / name)
         config.vocab_size = VOCAB
         noise(kind(config)).save_pretrained(folder / name)
-    checkpoints = {name: {"folder": str(folder / name)} for name in CHECKPOINTS}
+    checkpoints = {
+        name: {"folder": str(folder / name), "initial": INITIAL.get(name)} for name in CHECKPOINTS
+    }
     study = STUDY | {"checkpoints": checkpoints}
     study["measures"]["minimal_pairs"]["folder"] = str(minimal_pairs(folder / "pairs"))
     study["measures"]["wordnet"]["folder"] = str(wordnet(folder / "dict"))

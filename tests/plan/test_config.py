@@ -164,7 +164,7 @@ def test_the_reference_has_every_value_of_the_default_study():
 
 def test_the_reference_has_the_keys_of_checkpoints_and_none_of_training_for_what_is_untrained():
     sections = referenced()
-    assert sections["checkpoints.*"].keys() == {"folder", "package", "hub", "revision"}
+    assert sections["checkpoints.*"].keys() == {"folder", "package", "hub", "revision", "initial"}
     for name in ("untrained", "untrained_causal", "untrained_backward"):
         [line] = mistakes(changed(**{f"objectives__{name}": {"label_smoothing": 0}}))
         assert line.startswith(f"objectives.{name}.label_smoothing: unknown key")
@@ -532,7 +532,7 @@ checkpoints = {"bert": {"package": "a"}}; occurrences.unit = "word"
 checkpoints = {"bert": {"folder": "/nowhere"}}; occurrences.unit = "word"
   checkpoints.bert.folder: found "/nowhere", and there is no such folder;
 checkpoints = {"bert": {"pakage": "a==1"}}; occurrences.unit = "word"
-  checkpoints.bert.pakage: unknown key; allowed: folder, hub, package, revision
+  checkpoints.bert.pakage: unknown key; allowed: folder, hub, initial, package, revision
 checkpoints = {"lm": {"package": "a==1"}}; occurrences.unit = "word"
   checkpoints.lm: unknown key; allowed: no name of an objective, nor
 checkpoints = {"bert": {"package": "a==1"}}; occurrences.unit = "subword"
@@ -1307,6 +1307,32 @@ def test_checkpoints_are_compared_with_each_other():
     among = [(a, b) for a in given for b in given if f"{a}-0.{b}-0" in subjects.first_pairs()]
     assert among == [("first", "second"), ("first", "third"), ("second", "third")]
     assert set(subjects.first_pairs()) <= set(subjects.pairs_of_runs())
+
+
+def test_what_a_checkpoint_starts_from_stands_in_place_of_its_twin():
+    given = {"start": {}, "end": {"initial": "start"}, "other": {"initial": "start_untrained"}}
+    given = {name: {"package": f"{name}==1"} | more for name, more in given.items()}
+    slices = Slices(load(changed(checkpoints=given, occurrences__unit="word")))
+    subjects = slices.subjects
+    assert subjects.checkpoints == ["start", "start_untrained", "end", "other"]
+    assert [subjects.initial(name) for name in subjects.checkpoints] == [
+        *("start_untrained", "start_untrained", "start", "start_untrained")
+    ]
+    assert [pair for pair in subjects.pairs_of_runs() if "lm" not in pair and "-0." in pair] == [
+        *("start_untrained-0.start-0", "start_untrained-0.other-0"),
+        *("start-0.end-0", "start-0.other-0", "end-0.other-0"),
+    ]
+    # What it starts from does not change how it is opened.
+    assert "initial" not in slices.open_checkpoint(SimpleNamespace(objective="end"))["source"]
+
+
+@pytest.mark.parametrize("initial", ["end", "end_untrained", "lm", "other_untrained", "stort"])
+def test_a_checkpoint_starts_from_another_of_the_study(initial):
+    given = {"start": {}, "end": {"initial": initial}, "other": {"initial": "start"}}
+    given = {name: {"package": f"{name}==1"} | more for name, more in given.items()}
+    assert mistakes(changed(checkpoints=given, occurrences__unit="word")) == [
+        f'checkpoints.end.initial: found "{initial}"; allowed: null, start, start_untrained, other'
+    ]
 
 
 def pruned_checkpoint(**keys):
