@@ -52,11 +52,12 @@ def steps_to_keep(objective):
 
 
 def of_subject(ours, theirs):
-    """The inputs of a job: `ours` if it is about a run, `theirs` if it is about a checkpoint, which
-    has tokens of its own. Each is paths, or a function that gives them."""
+    """The inputs of a job: `ours` if it is about a run or two, `theirs` if it is about checkpoints,
+    which have tokens of their own. Each is paths, or a function that gives them."""
 
     def paths(wildcards):
-        is_theirs = wildcards.objective in SUBJECTS.checkpoints
+        name = wildcards.get("objective") or wildcards.objective_a
+        is_theirs = name in SUBJECTS.checkpoints
         chosen = theirs if is_theirs else ours
         return chosen(wildcards) if callable(chosen) else chosen
 

@@ -71,12 +71,8 @@ READS = {
     # from.
     "train": {"train": text_of("train")},
     "stitched": {"stitched": stitched_into},
-    # Both runs of a pair, and what they read.
+    # Both runs of a pair.
     "models": {name: of_pair(path) for name, path in MODEL.items()},
-    "test_source": {
-        "text": tokens_of(["test"], ["source"]),
-        "blocks": "<results>/corpus/blocks.test.npy",
-    },
     # What is known of the tokens of the split test.
     "known": {
         "annotation": ANNOTATION,

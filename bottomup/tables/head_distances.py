@@ -1,5 +1,6 @@
 """How far apart heads are by what they attend to: of one run, and of two."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -14,23 +15,28 @@ if TYPE_CHECKING:
 
 
 def with_heads(subjects: "Subjects") -> list[str]:
-    """A run with itself, two runs of one objective, and the first runs of trained ones."""
-    shown = subjects.attending(subjects.compared)
-    pairs = [names.pair(run, run) for run in subjects.first_runs(shown)]
+    """A run with itself, two runs of one objective, and the first runs of trained ones; a
+    checkpoint with itself, and with what it starts from."""
+    ours, theirs = subjects.attending(subjects.compared), {*subjects.checkpoints}
+    alone = subjects.first_runs([*ours, *subjects.checkpoints])
+    pairs = [names.pair(run, run) for run in alone]
     first = set(subjects.first_pairs())
     for pair in subjects.pairs_of_runs():
-        a, b = (names.objective_and_seed(run)[0] for run in names.runs_of(pair))
+        a, b = both = [names.objective_and_seed(run)[0] for run in names.runs_of(pair)]
         trained = pair in first and {a, b} <= {*subjects.trained}
-        if {a, b} <= {*shown} and (a == b or trained):
+        of_ours = {a, b} <= {*ours} and (a == b or trained)
+        starts = {a, b} <= theirs and {*map(subjects.initial, both)} & {a, b}
+        if of_ours or starts:
             pairs.append(pair)
     return pairs
 
 
 TABLE = Table(
     "pair",
-    reads=("models", "test_source"),
+    reads=("models", "held_out"),
     sees="subjects",
     parts=with_heads,
+    of_heads="looked at",
     memory=(1200, 30, 6),
     batch_tokens=2048,
     seconds=10,
@@ -54,6 +60,8 @@ class Settings(Section):
 
 
 def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
+    import logging
+
     import numpy as np
 
     from bottomup import subjects
@@ -65,10 +73,16 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     _, *second = [path.parent for path in seen.paths("model")]
     a = seen.subject
     b = subjects.load(*second) if second else a
+    if line := b.without_heads("looked at"):
+        logging.info("left out: %s", line)
+        return pd.DataFrame(columns=COLUMNS)
     blocks = seen.blocks
     drawn = generator(settings.seed, "heads compared").permutation(len(blocks))
     some = np.sort(drawn[: settings.sentences])
     text, count = held_out(seen, some), jackknife.n_blocks(blocks)
+    if b is not a and not np.array_equal(text.ids, held_out(replace(seen, subject=b), some).ids):
+        logging.info("left out: the two models read a text as other tokens")
+        return pd.DataFrame(columns=COLUMNS)
     read = settings.seed, seen.batch_tokens, device()
     distances = head_distances.distances(a, b, text, blocks[some], count, *read)
     table = pd.DataFrame(head_distances.rows(distances, a, b), columns=COLUMNS)

@@ -6,12 +6,16 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 
+from bottomup import subjects
 from bottomup.measures.head_distances import distances, divergences, others_of_length, rows
 from bottomup.subjects.runs import Run
 from tests.measures.test_attention_patterns import Given, Named
-from tests.tiny import VOCAB, drawn, initial, tokens_of
+from tests.subjects import families
+from tests.tiny import VOCAB, drawn, initial, tokens_of, written
 
 QUARTER = np.log(4) - 0.75 * np.log(3)  # entropy of (3/4, 1/4)
+
+OF_NAME = families.FAMILIES | {"bloom": families.HIDDEN}
 
 
 def random_text(n=12, seed=0):
@@ -164,3 +168,51 @@ def test_the_program(measure, tmp_path, corpus_files):
     same = "among == 'layer' and quantity == 'nearest'"
     assert (alone.query(same)["to_head"] != alone.query(same)["head"]).all()
     assert not np.allclose(alone.query(same)["value"], two.query(same)["value"])
+
+
+@pytest.fixture
+def of_checkpoints(measure, tmp_path):
+    """The table of two checkpoints, by their families, on sentences of four words."""
+    sentences = [f"w{3 + n % 9} w1 w5 w{6 + n % 7}" for n in range(12)]
+    written(tmp_path, sentences)
+    np.save(tmp_path / "blocks.npy", np.arange(12, dtype=np.int8) % 3)
+
+    def table(*models):
+        folders = [
+            families.save(OF_NAME[name], tmp_path / f"{name}{seed}", seed=seed)
+            for seed, name in enumerate(models)
+        ]
+        run = {"objective_a": models[0], "seed_a": 0, "objective_b": models[-1], "seed_b": 0}
+        measure(
+            "head_distances",
+            run,
+            {"sentences": 12, "seed": 1},
+            model=folders,
+            text=tmp_path / "none.npy",
+            blocks=tmp_path / "blocks.npy",
+            written=[tmp_path / "test.parquet", tmp_path / "words.json"],
+            batch_tokens=40,
+            table=tmp_path / "table.csv",
+        )
+        return pd.read_csv(tmp_path / "table.csv"), [subjects.load(of) for of in folders], sentences
+
+    return table
+
+
+def test_a_checkpoint_beside_what_it_starts_from(of_checkpoints):
+    """Against SciPy, on the ids of its own tokenizer."""
+    table, models, sentences = of_checkpoints("bert", "bert")
+    ids = torch.tensor([models[0].tokenizer.encode(text).ids for text in sentences])
+    a, b = (of.attentions(ids, lengths=torch.full((12,), 4))[1].numpy() for of in models)
+    apart = (jensenshannon(a[:, :, None], b[:, None], axis=-1) ** 2).mean(axis=(0, 3))
+    rows = table.query("layer == 2 and among == 'layer'").set_index(["quantity", "head"])["value"]
+    np.testing.assert_allclose(rows["nearest"], apart.min(axis=1), rtol=1e-4)
+    np.testing.assert_allclose(rows["mean"], apart.mean(axis=1), rtol=1e-4)
+
+
+def test_models_that_read_other_tokens_or_do_not_show_attention_are_not_compared(of_checkpoints):
+    assert not of_checkpoints("bert")[0].empty
+    for pair in (("bert", "gpt2"), ("bert", "bloom"), ("bloom", "bert"), ("bloom",)):
+        table, models, _ = of_checkpoints(*pair)
+        assert table.empty and list(table)[-3:] == ["to_layer", "to_head", "n"]
+        assert all(of.layers for of in models)

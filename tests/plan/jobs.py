@@ -107,7 +107,7 @@ measure_dictionary=measure --reads views=views/lm-1/plain.npy views=views/mlm-1/
 measure_attention_trees=measure --reads model(runs/mlm-2/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/attention_trees/mlm-2.csv measures/attention_trees/mlm-2.parquet
 = run.objective mlm; run.seed 2; sees subjects; of_heads looked at; options.sentences 110; options.seed 1
 measure_head_distances=measure --reads model(runs/lm-1/model) model(runs/mlm-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/head_distances/lm-1.mlm-1.csv measures/head_distances/lm-1.mlm-1.parquet
-= run.objective_a lm; run.objective_b mlm; sees subjects; options.sentences 70; options.seed 1
+= run.objective_a lm; run.objective_b mlm; sees subjects; of_heads looked at; options.sentences 70; options.seed 1
 measure_head_distances=measure --reads model(runs/mt-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/head_distances/mt-1.mt-1.csv measures/head_distances/mt-1.mt-1.parquet
 = run.objective_a mt; run.seed_a 1; run.objective_b mt; run.seed_b 1
 measure_stitching=measure --reads model(runs/mlm-1/model) stitched(runs/lm-1/model) stitched(runs/mt-1/model) stitched(runs/untrained-1/model) stitched(runs/mlm-2/model) train=corpus/tokens/train.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/stitching/mlm-1.csv measures/stitching/mlm-1.parquet
@@ -249,6 +249,8 @@ collect_tables --tables measures/head_importance/{mt-1,mt_step8-1,bert-0,bert_un
 collect_tables --tables measures/influence/{mt-1,mt_step8-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.csv --table measures/influence.csv
 collect_tables --tables measures/quality/{mt-1,mt_step8-1}.csv --table measures/quality.csv
 measure_head_functions=measure --reads model(runs/mt-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/head_functions/mt-1.csv measures/head_functions/mt-1.parquet
+measure_head_distances=measure --reads model(runs/bert_untrained-0/model) model(runs/bert-0/model) text=corpus/tokens/test.words/{arrays} blocks=corpus/blocks.test.npy written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/head_distances/bert_untrained-0.bert-0.csv measures/head_distances/bert_untrained-0.bert-0.parquet
+= run.objective_a bert_untrained; run.objective_b bert; of_heads looked at
 measure_attention_patterns=measure --reads model(runs/bert-0/model) text=corpus/tokens/test.words/{arrays} blocks=corpus/blocks.test.npy written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/attention_patterns/bert-0.csv measures/attention_patterns/bert-0.parquet
 measure_head_functions=measure --reads model(runs/bert-0/model) text=corpus/tokens/test.words/{arrays} blocks=corpus/blocks.test.npy written=corpus/test.parquet written=corpus/tokenizer.words.json annotation=corpus/annotation.parquet frequencies=corpus/word_frequencies.csv --writes measures/head_functions/bert-0.csv measures/head_functions/bert-0.parquet
 prune_heads --model runs/mt-1/model --text corpus/tokens/train.{source,target}/{arrays} --dev corpus/tokens/dev.{source,target}/{arrays} --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
