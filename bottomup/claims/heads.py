@@ -732,7 +732,7 @@ def named(table: Table) -> pd.DataFrame:
 
 
 def _count(table: Table) -> int:
-    return len(table.rows[["layer", "head"]].drop_duplicates())
+    return len({*zip(table.rows["layer"], table.rows["head"], strict=True)})
 
 
 def counted(

@@ -39,10 +39,20 @@ def words_of(text: TokenFile, tokenizer: Tokenizer) -> Words:
     for length in np.unique(lengths):
         some = lengths == length
         rows = ids[starts[some, None] + np.arange(length)]
-        distinct, numbers = np.unique(rows, axis=0, return_inverse=True)
+        distinct, numbers = _distinct(rows)
         types[some] = len(written) + numbers
         written += [
             "".join(str(tokenizer.id_to_token(i)) for i in row) for row in distinct.tolist()
         ]
     numbers, forms = pd.factorize(np.array([s.removeprefix(WORD_START) for s in written], object))
     return Words(sentences[starts], words[starts], numbers[types], forms)
+
+
+def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows of ids, sorted, and the place of each row among them; as np.unique, which
+    takes several times as long."""
+    places = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        places, _ = pd.factorize(places * (column.max() + 1) + column, sort=True)
+    _, first = np.unique(places, return_index=True)
+    return rows[first], places

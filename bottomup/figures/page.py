@@ -94,7 +94,7 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
             if not _break_names(figure):
                 break
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)  # a placeholder would draw once more for each file
         # The layout's solver adds in another order each time, which would show in the PDF's bytes.
         for axes in figure.axes:
             axes.set_position(Bbox(axes.get_position(original=True).get_points().round(6)))

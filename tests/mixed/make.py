@@ -81,10 +81,10 @@ STUDY = {
     "corpus": {"splits": {"test_words": 7000, "dev_words": 1000}, "bpe": {"merges": 200}},
     "model": {"layers": 2, "heads": 2, "d_model": 16, "d_ff": 32},
     "training": {"max_tokens": 20_000},
-    # Of MLM is one of the checkpoints.
+    # Of LM and MLM are the checkpoints.
     "objectives": {
         "mt": {"training": {"max_tokens": 20_000}},
-        **dict.fromkeys(["mlm", "mlm_causal", "lm_bidirectional", "lm_noise", "mt_noise"]),
+        **dict.fromkeys(["lm", "mlm", "mlm_causal", "lm_bidirectional", "lm_noise", "mt_noise"]),
         "untrained_causal": None,
     },
     "training_halves": [],
