@@ -338,8 +338,11 @@ def rests_on(finding: Finding, tables: Tables, names: Iterable[str]) -> list[str
         return np.stack([*claim.parts(tables), *condition])
 
     def other(without: str) -> bool:
+        others = without_objective(known, without)
+        if all(len(others[name].rows) == len(table.rows) for name, table in known.items()):
+            return False  # it has no runs of this seed
         try:
-            left = parts(without_objective(known, without))
+            left = parts(others)
         except NotMeasuredError:
             return True
         return not np.array_equal(left, whole, equal_nan=True)
