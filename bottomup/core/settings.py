@@ -320,7 +320,7 @@ def with_config(folder: Path) -> Path:
 
 
 class Checkpoint(Section):
-    """A model that the study did not train: one of folder, package and hub."""
+    """Where a model is that the study did not train: in one of folder, package and hub."""
 
     folder: Annotated[Folder, AfterValidator(with_config)] | None = key(
         "folder with the model, in Hugging Face's form", default=None
@@ -334,11 +334,6 @@ class Checkpoint(Section):
         "name on the Hugging Face hub", default=None, pattern=r"^\w[\w.-]*(/\w[\w.-]*)?$"
     )
     revision: str | None = key("commit of `hub`", default=None, pattern=r"^[0-9a-f]{40}$")
-    initial: str | None = key(
-        "the checkpoint that its training started from, or the untrained twin of another, to which "
-        "it is compared; it has no twin of its own then",
-        default=None,
-    )
 
     @model_validator(mode="after")
     def one_source(self) -> "Checkpoint":

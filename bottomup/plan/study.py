@@ -107,6 +107,16 @@ ENGLISH = "en_"  # the start of the names of spaCy's English pipelines
 ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG categories"}
 
 
+class StudyCheckpoint(Checkpoint):
+    """A model that the study did not train: one of folder, package and hub."""
+
+    initial: str | None = key(
+        "the checkpoint that its training started from, or the untrained twin of another, to which "
+        "it is compared; it has no twin of its own then",
+        default=None,
+    )
+
+
 class Study(Section):
     """One config: corpus, model, objectives, seeds, what to measure."""
 
@@ -137,7 +147,7 @@ class Study(Section):
         "seeds",
         max_length=10,
     )
-    checkpoints: dict[str, Checkpoint] = key(
+    checkpoints: dict[str, StudyCheckpoint] = key(
         "models from elsewhere, by name, to look at beside the runs, each with its untrained twin "
         "unless it has an `initial`; null removes one"
     )

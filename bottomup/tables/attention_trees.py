@@ -18,7 +18,7 @@ TABLE = Table(
     reads=("model", "held_out", "known"),
     sees="subjects",
     parts=lambda subjects: subjects.runs(
-        subjects.attending(subjects.compared) + subjects.checkpoints
+        subjects.attending(subjects.compared + subjects.steps) + subjects.checkpoints
     ),
     of_heads="looked at",
     annotated=True,

@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 
 
 def with_heads(subjects: "Subjects") -> list[str]:
-    """A run with itself, two runs of one objective, and the first runs of trained ones; a
-    checkpoint with itself, and with what it starts from."""
-    ours, theirs = subjects.attending(subjects.compared), {*subjects.checkpoints}
-    alone = subjects.first_runs([*ours, *subjects.checkpoints])
-    pairs = [names.pair(run, run) for run in alone]
+    """A run with itself, two runs of one objective, and the first runs of trained ones, at earlier
+    steps, too; a checkpoint with itself, and with what it starts from."""
+    ours, theirs = subjects.attending(subjects.compared + subjects.steps), subjects.checkpoints
+    pairs = [names.pair(run, run) for run in subjects.first_runs([*ours, *theirs])]
     first = set(subjects.first_pairs())
     for pair in subjects.pairs_of_runs():
         a, b = both = [names.objective_and_seed(run)[0] for run in names.runs_of(pair)]
-        trained = pair in first and {a, b} <= {*subjects.trained}
+        trained = pair in first and {*map(names.whole, both)} <= {*subjects.trained}
         of_ours = {a, b} <= {*ours} and (a == b or trained)
-        starts = {a, b} <= theirs and {*map(subjects.initial, both)} & {a, b}
+        starts = {a, b} <= {*theirs} and {*map(subjects.initial, both)} & {a, b}
         if of_ours or starts:
             pairs.append(pair)
     return pairs

@@ -1,4 +1,5 @@
-"""What Snakemake would run for a study, asked in this process: a third of a second each."""
+"""What Snakemake would run for a study, asked in this process, a third of a second each; and how it
+lays one config on another."""
 
 import contextlib
 import os
@@ -42,3 +43,10 @@ def planned(folder: Path, *configfiles: Path, targets: tuple[str, ...] = ()) -> 
         workflow._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
         workflow._build_dag()
         return [job for job in workflow.dag.jobs if job.shellcmd]
+
+
+def overlaid(under, over):
+    """`over` laid on `under` as Snakemake lays a --configfile on the workflow's own."""
+    if not isinstance(under, dict) or not isinstance(over, dict):
+        return over
+    return under | {key: overlaid(under.get(key), value) for key, value in over.items()}

@@ -22,7 +22,7 @@ from bottomup.plan.reading import read
 from bottomup.plan.records import slice_of
 from bottomup.plan.subjects import Subjects
 from tests.plan.checkouts import ROOT
-from tests.plan.planning import planned
+from tests.plan.planning import overlaid, planned
 
 KNOWN = {name: kind(name) for name in study.modules("objectives")}
 TRAINING = [name for name, model in KNOWN.items() if model.predicts]
@@ -174,7 +174,7 @@ def as_asked(overlay):
     """Each run that a study may have, and what its training depends on besides code, from the keys
     of a drawn config alone."""
     seeds, looks, equal = overlay["seeds"], overlay["looks"], overlay["equal"]
-    for name, own in overlay["objectives"].items():
+    for name, own in overlaid(DEFAULT, overlay)["objectives"].items():
         if own is None:
             continue
         first = looks[0] if looks else len(seeds)

@@ -33,6 +33,7 @@ from bottomup.tables.transfer import if_asked
 from bottomup.training.budget import source_tokens
 from scripts import annotate_words
 from tests.plan.checkouts import ROOT
+from tests.plan.planning import overlaid
 from tests.tiny import random_tokens
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -40,13 +41,6 @@ HELP = SimpleNamespace(origin="libreoffice_help")
 STUDIES = sorted((ROOT / "studies").glob("**/*.yaml"))
 OBJECTIVES = ", ".join(modules("objectives"))
 TRAINED = [name for name in modules("objectives") if objectives.kind(name).predicts]
-
-
-def overlaid(under, over):
-    """`over` laid on `under` as Snakemake lays a --configfile on the workflow's own."""
-    if not isinstance(under, dict) or not isinstance(over, dict):
-        return over
-    return under | {key: overlaid(under.get(key), value) for key, value in over.items()}
 
 
 def changed(**keys):
