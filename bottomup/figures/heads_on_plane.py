@@ -28,7 +28,8 @@ MARK: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 5, "marker
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `head_distances` of runs with themselves: a panel for each
-    objective, all in one unit, with the heads of its lowest seed; `series` is the layer.
+    objective, all in one unit, with the heads of its lowest seed; `series` is the layer. Colors go
+    from the lowest layer of a model to its highest.
 
     Raises NoRowsError if no model has two heads.
     """
@@ -44,8 +45,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         for name, (plane, _) in planes.items()
     ]
     drawn = join(parts)
-    top = int(drawn["series"].max())
-    colors = {layer: style.shade((layer - 1) / top) for layer in range(1, top + 1)}
+    tops = {name: int(plane["series"].max()) for name, (plane, _) in planes.items()}
     titles = {
         name: f"{style.objective(name).label}\nthe plane holds {100 * held:.0f} %"
         for name, (_, held) in planes.items()
@@ -56,11 +56,19 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     for _, panels in rows:
         for name, axes in panels.items():
             for layer, heads in planes[name][0].groupby("series"):
-                axes.plot(heads["x"], heads["y"], color=colors[layer], markeredgewidth=0.4, **MARK)
+                color = style.shade((layer - 1) / tops[name])
+                axes.plot(heads["x"], heads["y"], color=color, markeredgewidth=0.4, **MARK)
             axes.set(**square, xticks=[], yticks=[])
             axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
-    handles = [Line2D([], [], color=of, label=str(layer), **MARK) for layer, of in colors.items()]
-    style.legend(figure, handles, columns=top, title="layer")
+    top = max(tops.values())
+    title, named = "layer", {str(layer): layer for layer in range(1, top + 1)}
+    if len({*tops.values()}) > 1:
+        title, named = "layer, by the depth of its model", {"lowest": 1, "highest": top}
+    handles = [
+        Line2D([], [], color=style.shade((layer - 1) / top), label=name, **MARK)
+        for name, layer in named.items()
+    ]
+    style.legend(figure, handles, columns=len(handles), title=title)
     return figure, drawn
 
 

@@ -1,5 +1,5 @@
 """How alike runs are, by layer, by measures other than PWCCA: runs of different objectives, two
-runs of one objective, and models from elsewhere with these and with their untrained twins.
+runs of one objective, and models from elsewhere with these and with untrained twins.
 
 Not in the papers.
 """

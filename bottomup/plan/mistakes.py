@@ -108,10 +108,20 @@ def _initials(checkpoints: dict) -> Iterator[str]:
             if other != name
             for model in (other, *([] if its_own else [other + TWIN]))
         ]
-        if initial is not None and initial not in others:
+        if isinstance(initial, str) and initial not in others:
             yield (
                 f"checkpoints.{name}.initial: found {json.dumps(initial)}; allowed: null"
                 + "".join(f", {other}" for other in others)
+            )
+    for name in given:
+        met, start = {name}, given[name]
+        while isinstance(start, str) and start not in met:
+            met.add(start)
+            start = given.get(start)
+        if start == name and given[name] != name:
+            yield (
+                f"checkpoints.{name}.initial: found {json.dumps(given[name])}, which starts from "
+                f"{name}; allowed: null, or one that does not"
             )
 
 

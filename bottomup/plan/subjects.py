@@ -242,7 +242,8 @@ class Subjects:
             for run in others:
                 yield names.pair(run, names.run(name, 0))
         for a, b in combinations(self.study.checkpoints, 2):
-            yield names.pair(names.run(a, 0), names.run(b, 0))
+            start, end = (b, a) if self.initial(a) == b else (a, b)
+            yield names.pair(names.run(start, 0), names.run(end, 0))
         runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
         for (a, seed_a), (b, seed_b) in combinations(runs, 2):
             n_trained = len({a, b} & set(self.trained))

@@ -80,7 +80,7 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     some = np.sort(drawn[: settings.sentences])
     text, count = held_out(seen, some), jackknife.n_blocks(blocks)
     if b is not a and not np.array_equal(text.ids, held_out(replace(seen, subject=b), some).ids):
-        logging.info("left out: the two models read a text as other tokens")
+        logging.info("left out: the two models read a text as other tokens, or cut it elsewhere")
         return pd.DataFrame(columns=COLUMNS)
     read = settings.seed, seen.batch_tokens, device()
     distances = head_distances.distances(a, b, text, blocks[some], count, *read)

@@ -66,6 +66,15 @@ def test_a_panel_for_the_first_run_of_each_objective_in_one_unit(nothing_cut_off
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["1", "2"]
 
 
+def test_a_deep_model_takes_no_colors_from_others():
+    deep = {(layer, head): (layer, head) for layer in range(1, 9) for head in (1, 2)}
+    figure, _ = draw({"head_distances": pd.concat([rows(), rows(deep, objective="deep")])})
+    shallow, deep = ([line.get_color() for line in axes.lines] for axes in figure.axes)
+    assert (len(shallow), len(deep)) == (2, 8) and len({*shallow}) == 2 and len({*deep}) == 8
+    assert shallow == [deep[0], deep[4]], "halfway up"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["lowest", "highest"]
+
+
 def test_without_two_heads_there_is_no_plane():
     with pytest.raises(NoRowsError, match="no model has two heads"):
         draw({"head_distances": of_other_kinds().assign(to_layer=1, to_head=1)})

@@ -1329,6 +1329,27 @@ def test_a_checkpoint_starts_from_another_of_the_study(initial):
     ]
 
 
+def test_a_pair_of_checkpoints_begins_with_what_the_other_starts_from():
+    given = {"end": {"initial": "start"}, "start": {}, "other": {}}
+    given = {name: {"package": f"{name}==1"} | more for name, more in given.items()}
+    subjects = Subjects(load(changed(checkpoints=given, occurrences__unit="word")))
+    among = {"start-0.end-0", "end-0.other-0", "start-0.other-0"}
+    assert among <= {*subjects.pairs_of_runs()} and "end-0.start-0" not in subjects.pairs_of_runs()
+
+
+def test_no_checkpoint_starts_from_itself_by_others():
+    given = {"a": "b", "b": "c", "c": "a", "d": "a"}
+    given = {name: {"package": "a==1", "initial": initial} for name, initial in given.items()}
+    assert mistakes(changed(checkpoints=given, occurrences__unit="word")) == [
+        f'checkpoints.{name}.initial: found "{initial}", which starts from {name}; allowed: null, '
+        "or one that does not"
+        for name, initial in (("a", "b"), ("b", "c"), ("c", "a"))
+    ]
+    given = {"a": {"package": "a==1", "initial": 5}}
+    [line] = mistakes(changed(checkpoints=given, occurrences__unit="word"))
+    assert line.startswith("checkpoints.a.initial: found 5; allowed: text or null")
+
+
 def pruned_checkpoint(**keys):
     return changed(checkpoints={"bert": {"package": "a==1"}}, occurrences__unit="word", **keys)
 
