@@ -90,7 +90,7 @@ def curves(name: str, table: pd.DataFrame) -> dict:
     places = [table[each].map(str).map(values[each].index) for each in choices]
     numbers = [_numbers(table[column]) for column in (value, "ci_low", "ci_high")]
     lines: dict[tuple, list] = {}
-    # Grouping by pandas takes a hundred times as long.
+    # Grouping by pandas takes ten times as long.
     for pair, x, row, *chosen in zip(
         _runs(table), table["x"], zip(*numbers, strict=True), *places, strict=True
     ):
