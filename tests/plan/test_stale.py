@@ -1056,8 +1056,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         *("similarity_between_runs", "isotropy", "geometry", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions", "context"),
         *("structural_probe", "edge_probes", "attention_patterns", "agreement"),
-        *("structural_probe", "attention_patterns", "agreement", "senses", "word_order"),
-        "bertscore",
+        *("attention_trees", "head_distances", "senses", "word_order", "bertscore"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     assert pending(summary) == new | outputs.of(*collected, "collect_heads", *JUDGED)
