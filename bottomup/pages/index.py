@@ -96,7 +96,7 @@ def light(png: bytes) -> tuple[bytes, int, int]:
     image = Image.open(io.BytesIO(png)).convert("RGB")
     image.thumbnail((WIDTH, image.height), Image.Resampling.LANCZOS)
     written = io.BytesIO()
-    image.save(written, "WEBP", quality=QUALITY, method=6)
+    image.save(written, "WEBP", quality=QUALITY)
     return written.getvalue(), *image.size
 
 
