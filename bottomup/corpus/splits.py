@@ -56,7 +56,7 @@ def split(
     Raises UserError if the sizes leave no text to train on, if nothing is left of a split that
     should have text, or if no document has two sentences to join. Warns of dev and test splits of
     more than twice their sizes, of splits that lose more than half of what was drawn for them, and
-    of a test split of one document.
+    of a test split of one document, or of one that has most of its words.
     """
     documents, names = pd.factorize(pairs["document"])
     if packed_words is not None and len(names) == len(pairs):
@@ -99,7 +99,8 @@ def split(
                 f"all sentences drawn for {name}, {drawn_by[name].sum()}, repeat other text: raise "
                 f"corpus.splits.{name}_words, or set corpus.splits.near_duplicates to keep"
             )
-    _tell_of_one_document(tables["test"])
+    tested = fresh_by["test"] & ~similar
+    _tell_of_one_document(pairs["document"][tested], counted[tested])
     return tables, pd.DataFrame(counts)
 
 
@@ -139,15 +140,25 @@ def _tell_size(name: str, asked: int, sizes: np.ndarray) -> None:
         )
 
 
-def _tell_of_one_document(test: pd.DataFrame) -> None:
-    """Warn of a test split without blocks of documents to leave out, before models are trained."""
-    if test["document"].nunique() == 1 < len(test):
+def _tell_of_one_document(documents: pd.Series, counted: np.ndarray) -> None:
+    """Warn of a test split that is one document, or most of whose words are, before models are
+    trained: intervals are over documents. documents, counted: of each pair, its document and its
+    words."""
+    words_of = pd.Series(counted).groupby(documents.to_numpy()).sum()
+    if len(words_of) == 1 < len(documents):
         log.warning(
             "the test split is of one document, %s, and intervals are over documents: none can be "
             "had, nor what is learned of some documents and tested on others, as the linear "
             "classifier of mutual_information; raise corpus.splits.test_words, take text of more "
             "documents, or do not name them",
-            test["document"].iloc[0],
+            words_of.index[0],
+        )
+    elif len(words_of) > 1 and words_of.max() > words_of.sum() / 2:
+        log.warning(
+            "%.0f %% of the words of the test split are of one document, %s, and intervals are "
+            "over documents: they will be wide; change corpus.splits.seed, raise "
+            "corpus.splits.test_words, or take text of shorter documents",
+            *(100 * words_of.max() / words_of.sum(), words_of.idxmax()),
         )
 
 

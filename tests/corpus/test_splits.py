@@ -99,6 +99,24 @@ def test_held_out_text_of_one_document_is_told_before_models_are_trained(
     )
 
 
+@pytest.mark.parametrize("longest", [8, 7])
+def test_a_document_with_most_of_the_words_of_the_test_split_is_told(longest, caplog):
+    """Beside one of seven words."""
+    sizes = {"long": longest, "short": 7, "for training": 40}
+    rows = [
+        (document, f"{document[0]}{i}", "", "novel")
+        for document, n in sizes.items()
+        for i in range(n)
+    ]
+    pairs = pd.DataFrame(rows, columns=["document", "source", "target", "origin"])
+    seed = next(seed for seed in range(20) if np.random.default_rng(seed).permutation(3)[2] == 2)
+    split(pairs, **SIZES | {"test_words": 14, "dev_words": 0, "seed": seed})
+    said = [line for line in caplog.messages if "words of the test split are of" in line]
+    assert [line.partition(",")[0] for line in said] == (
+        ["53 % of the words of the test split are of one document"] * (longest > 7)
+    )
+
+
 def test_repeats_are_dropped_from_train_first_and_counted(pairs):
     tables, counts = split(pairs, **SIZES)
     dropped = counts.set_index("split")["dropped_repeats"]
