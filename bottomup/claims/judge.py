@@ -64,53 +64,75 @@ def judge(
     Verdicts are corrected for the claims of one paper, see `verdicts.corrected`; `uncorrected` is
     the verdict on the claim alone, `otherwise` the one that models which are not ready would have.
     """
-    sure: dict[str, Sure] = {}
-    at: dict[str, int] = {}
     findings, missing = find_all(claims, tables, initial)
     present = objectives(tables)
     about = {name: rests_on(finding, tables, present) for name, finding in findings.items()}
     resting = {*chain(*about.values())}
     trained = resting - {*initial.values()} or resting  # an initial model may have more seeds
     taken = looks.earlier(tables, seeds_of(tables, trained))
-    earlier = [find_all(claims, known, initial)[0] for known in taken]
-    for look, found in enumerate([*earlier, findings], start=1):
-        prior_of = priors(found)
-        decided = {name: finding.decided(prior_of[name]) for name, finding in found.items()}
-        for name, now in _corrected(claims, decided, len(looks.planned)).items():
+    at_looks = [*(find_all(claims, known, initial)[0] for known in taken), findings]
+    priors_at = [*map(priors, at_looks)]
+    decided_at = [*map(_decided, at_looks, priors_at)]
+    n_looks = len(looks.planned)
+    sure, at = _standing([_corrected(claims, decided, n_looks) for decided in decided_at])
+    rows = []
+    for claim in claims:
+        name = claim.name
+        row = {"claim": name} | {column: getattr(claim, column) for column in OF_CLAIM}
+        row |= {"contradicted_if": claim.contradicted_if} | _agreement(claim, correlations)
+        if name in missing:
+            rows.append(row | _not_measured(missing[name]))
+            continue
+        finding, decisions, prior = findings[name], decided_at[-1][name], priors_at[-1][name]
+        models = [*dict.fromkeys(map(names.whole, about[name]))]
+        why = [f"{model}: {not_ready[model]}" for model in models if model in not_ready]
+        curve = curves[curves["claim"] == name]
+        row |= _numbers(finding, decisions) | _marks(finding, decisions, sure[name])
+        row |= agreeing(curve, decisions.p.alone) | {"power": _power(finding, decisions, prior)}
+        row |= {"look": at[name], "rests_on": " ".join(models)}
+        row |= _verdict(sure[name].word, decisions.p.alone, curve, why)
+        row["undecided_until"] = IN_OTHER_WORDS.get(row["verdict"], "")
+        if row["verdict"] == UNDECIDED:
+            of_paper = sum(other.claim.paper == claim.paper for other in findings.values())
+            level = surest(of_paper) / n_looks
+            row["undecided_until"] = _until(finding, decisions, prior, level, tables, about[name])
+        rows.append(row)
+    table = _counted_once(pd.DataFrame(rows, columns=COLUMNS), findings)
+    return table.assign(**{name: table[name].astype(object).fillna("") for name in TEXTS})
+
+
+def _decided(findings: Mapping[str, Finding], prior_of: Mapping[str, Prior]) -> dict[str, Decided]:
+    return {name: finding.decided(prior_of[name]) for name, finding in findings.items()}
+
+
+def _standing(looks: Sequence[Mapping[str, Sure]]) -> tuple[dict[str, Sure], dict[str, int]]:
+    """What is sure of each claim after these looks, of which each decides what was open before; and
+    the number of the look at which it came to be so, from 1."""
+    sure: dict[str, Sure] = {}
+    at: dict[str, int] = {}
+    for look, found in enumerate(looks, start=1):
+        for name, now in found.items():
             before = sure.get(name, Sure())
             sure[name] = before.then(now)
             if sure[name].word == UNDECIDED or sure[name].word != before.word:
                 at[name] = look
-    rows = []
-    for claim in claims:
-        row = {"claim": claim.name} | {name: getattr(claim, name) for name in OF_CLAIM}
-        row |= {"contradicted_if": claim.contradicted_if} | _agreement(claim, correlations)
-        if claim.name in findings:
-            name = claim.name
-            finding, decisions, prior = findings[name], decided[name], prior_of[name]
-            curve = curves[curves["claim"] == claim.name]
-            models = [*dict.fromkeys(names.whole(model) for model in about[name])]
-            why = [f"{name}: {not_ready[name]}" for name in models if name in not_ready]
-            row |= _numbers(finding, decisions) | _marks(finding, decisions, sure[name])
-            row |= agreeing(curve, decisions.p.alone)
-            row |= {"power": _power(finding, decisions, prior)}
-            row |= {"look": at[name], "rests_on": " ".join(models)}
-            row |= _verdict(sure[name].word, decisions.p.alone, curve, why)
-            row |= {"undecided_until": IN_OTHER_WORDS.get(row["verdict"], "")}
-            if row["verdict"] == UNDECIDED:
-                level = surest(sum(other.claim.paper == claim.paper for other in findings.values()))
-                text_of = tables[claim.measure].text
-                level /= len(looks.planned)
-                own = seeds_of({claim.measure: tables[claim.measure]}, about[name])
-                of_first = len(own) == 1 < len(seeds_of(tables, about[name]))
-                of_first &= claim.measure not in OF_PRUNED  # a look may prune more runs
-                needed = until(finding, decisions, prior, level, text_of, of_first)
-                row |= {"undecided_until": needed}
-        else:
-            row |= _not_measured(missing[claim.name])
-        rows.append(row)
-    table = _counted_once(pd.DataFrame(rows, columns=COLUMNS), findings)
-    return table.assign(**{name: table[name].astype(object).fillna("") for name in TEXTS})
+    return sure, at
+
+
+def _until(
+    finding: Finding,
+    decisions: Decided,
+    prior: Prior,
+    level: float,
+    tables: Tables,
+    about: Sequence[str],
+) -> str:
+    """What would decide a claim that is about these objectives."""
+    measure = finding.claim.measure
+    own = seeds_of({measure: tables[measure]}, about)
+    of_first = len(own) == 1 < len(seeds_of(tables, about))
+    of_first &= measure not in OF_PRUNED  # a look may prune more runs
+    return until(finding, decisions, prior, level, tables[measure].text, of_first)
 
 
 def _corrected(
