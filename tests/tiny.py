@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 
 from bottomup import objectives
 from bottomup.core.settings import Model, Trunk
+from bottomup.core.trunks import OF_LAYER
 from bottomup.corpus import bpe
 from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
@@ -50,7 +51,8 @@ def shape_of(trunk: str | None = None, **shape) -> Model | Trunk:
     shape = SHAPE | shape
     if trunk is None:
         return Model(**shape)
-    return Trunk(trunk=trunk, **{key: shape[key] for key in ("layers", "d_model", "dropout")})
+    of_trunk = {key: shape[key] for key in ("layers", "d_model", "dropout")}
+    return Trunk(trunk=trunk, of_layer=OF_LAYER[trunk], **of_trunk)
 
 
 def drawn(objective: str, seed: int = 1, scale: float = 0.3, **shape) -> Transformer | TrunkModel:

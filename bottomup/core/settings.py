@@ -460,9 +460,13 @@ class Pruning(Section):
 
 
 class Trunk(Section):
-    """The shape of a model that is not a Transformer, by its module of bottomup/model/trunks."""
+    """The shape of a model that is not a Transformer, by its module of bottomup/model/trunks.
+
+    of_layer: see `bottomup.core.trunks.OF_LAYER`.
+    """
 
     trunk: str
+    of_layer: tuple[int, int]
     layers: int
     d_model: int
     dropout: float

@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 from bottomup.core import names, settings
-from bottomup.core.kinds import GATED, TRUNKS
+from bottomup.core.kinds import GATED
 from bottomup.core.languages import short
 from bottomup.core.names import TWIN, whole
 from bottomup.core.schema import nearest, problems, validated, wrong_defaults
 from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
+from bottomup.core.trunks import TRUNKS
 from bottomup.corpus.bpe import normalizer
 from bottomup.corpus.cleaning import cleaned
 from bottomup.corpus.segmentation import base, words

@@ -5,8 +5,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, create_model
 
 from bottomup.core import settings
-from bottomup.core.kinds import TRUNKS
 from bottomup.core.settings import Section, key
+from bottomup.core.trunks import TRUNKS
 from bottomup.objectives import kind
 
 

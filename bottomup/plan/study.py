@@ -15,7 +15,6 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from bottomup.core import settings
-from bottomup.core.kinds import TRUNKS
 from bottomup.core.schema import validated
 from bottomup.core.settings import (
     Annotation,
@@ -37,6 +36,7 @@ from bottomup.core.settings import (
     rising,
     unique,
 )
+from bottomup.core.trunks import OF_LAYER, TRUNKS
 from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
 from bottomup.objectives import Objective, kind
@@ -261,12 +261,13 @@ class Study(Section):
         if self.attends(objective):
             return shape
         of_trunk = shape.model_dump(include={*Trunk.model_fields})
-        return Trunk(trunk=self.objective_trunk(objective), **of_trunk)
+        trunk = self.objective_trunk(objective)
+        return Trunk(trunk=trunk, of_layer=OF_LAYER[trunk], **of_trunk)
 
     def own_shape(self, objective: str) -> dict:
         """The keys and values in which the shape of an objective's model differs from the section
         `model`."""
-        own = self.objective_shape(objective).model_dump()
+        own = self.objective_shape(objective).model_dump(exclude={"of_layer"})
         return {name: of for name, of in own.items() if of != getattr(self.model, name, None)}
 
     def shapes(self) -> list[Model | Trunk]:

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from bottomup.core.errors import UserError
-from bottomup.core.kinds import OF_LAYER
 from bottomup.core.settings import Model, Trunk
 from bottomup.corpus.batches import Text
 from bottomup.objectives import Objective, load
@@ -117,7 +116,7 @@ def matrices(objective: Objective, shape: Model | Trunk, vocab_sizes: dict[str, 
     if isinstance(shape, Trunk):
         stacks = 2 if objective.both_ways else 1  # each as wide as its share of d_model
         width = shape.d_model // stacks
-        one_side, both_sides = OF_LAYER[shape.trunk]
+        one_side, both_sides = shape.of_layer
         of_layer = one_side if objective.causal or objective.both_ways else both_sides
         return Matrices(stacks * shape.layers * of_layer * width**2, 0, 0, n_outputs * width)
     map_, feed_forward = shape.d_model**2, 2 * shape.d_model * shape.d_ff

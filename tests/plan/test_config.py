@@ -14,10 +14,10 @@ from pydantic import TypeAdapter
 
 from bottomup import objectives
 from bottomup.core.errors import UserError
-from bottomup.core.kinds import TRUNKS
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
-from bottomup.core.settings import Folder
+from bottomup.core.settings import File, Folder
+from bottomup.core.trunks import TRUNKS
 from bottomup.corpus.batches import Text
 from bottomup.corpus.wordnet import FILES
 from bottomup.plan.config import load, require_packages
@@ -1109,7 +1109,7 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
     lstm = {"objective": "lm", "trunk": "lstm"}
     study = load(changed(objectives__lm_lstm=lstm))
     slices, run = Slices(study), SimpleNamespace(objective="lm_lstm", seed="1")
-    shape = {"trunk": "lstm", "layers": 6, "d_model": 128, "dropout": 0.0}
+    shape = {"trunk": "lstm", "of_layer": [8, 6], "layers": 6, "d_model": 128, "dropout": 0.0}
     assert slices.train("lm_lstm", run)["model"] == shape
     assert slices.train("lm", run)["model"] == DEFAULT["model"]
     assert slices.train("lm_lstm", run)["training"] == slices.train("lm", run)["training"]

@@ -921,6 +921,15 @@ def test_a_new_objective_is_one_new_file(checkout, outputs):
     assert pending(summary) == new | outputs.of(*COMPARED, *AGREEMENT[1:])
 
 
+def test_a_new_trunk_is_one_new_file_and_a_name_and_makes_no_model_stale(checkout):
+    folder = checkout.path / "bottomup/model/trunks"
+    (folder / "gru.py").write_text((folder / "lstm.py").read_text())
+    checkout.edit("bottomup/core/trunks.py", '"lstm": (8, 6)', '"lstm": (8, 6), "gru": (6, 5)')
+    assert checkout.planned() == set()
+    checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  lm_gru: {objective: lm, trunk: gru}")
+    assert "runs/lm_gru-1/model/model.safetensors" in checkout.planned()
+
+
 def test_other_options_of_an_objective_stand_beside_it(checkout, outputs):
     checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  mlm_40: {objective: mlm, choose: 0.4}")
     summary = checkout.summary()

@@ -7,7 +7,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from bottomup import objectives
 from bottomup.core.errors import UserError
-from bottomup.core.kinds import OF_LAYER, TRUNKS
 from bottomup.corpus.batches import Text, forever
 from bottomup.corpus.specials import PAD
 from bottomup.plan.study import modules
@@ -172,7 +171,3 @@ def test_matrices_are_those_of_the_model(name, trunk):
     )
     assert found.encoder == of["encoder"] - embeddings[0]
     assert (found.memory, found.output) == (sum(memory), of["head"])
-
-
-def test_every_trunk_without_attention_has_its_weights():
-    assert OF_LAYER.keys() == {name for name, attends in TRUNKS.items() if not attends}

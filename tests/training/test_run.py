@@ -92,7 +92,7 @@ def test_a_run_is_a_model_and_its_metrics(trained, objective):
     ("objective", "trunk"), [("lm", "lstm"), ("bilm", "lstm"), ("mlm", "convolution")]
 )
 def test_a_trunk_that_is_no_transformer(trained, objective, trunk):
-    shape = {"trunk": trunk, "layers": 2, "d_model": 16, "dropout": 0.1}
+    shape = {"trunk": trunk, "of_layer": [8, 6], "layers": 2, "d_model": 16, "dropout": 0.1}
     folder = trained(settings_of(objective) | {"model": shape})
     metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert metrics[-1]["dev_loss_nats"] < metrics[0]["dev_loss_nats"]
