@@ -47,7 +47,8 @@ class Checkpoint:
 
     `identity` says what the run depends on, in plain values. A checkpoint with another identity
     comes from a run with other settings or other code: it is set aside, and the log says what
-    differs. Each state has the digests of its files; a state with a damaged file is skipped.
+    differs. A run to whose settings one returns goes on from its own. Each state has the digests of
+    its files; a state with a damaged file is skipped.
 
     Raises UserError if `folder` is a link: what it leads to is somebody else's.
     """
@@ -110,8 +111,7 @@ class Checkpoint:
 
     def set_aside(self) -> None:
         """Move a checkpoint of another run to the first free name, such as `checkpoint.1`."""
-        states = (read_state(self.folder / name) for name in STATES)
-        state = next(filter(None, states), None)
+        state = last_state(self.folder)
         if state is None or state["identity"] == self.identity:
             return
         numbers = itertools.count(1)
@@ -121,6 +121,23 @@ class Checkpoint:
         log.info(f"the checkpoint in {self.folder} is of another run ({words}): moved to {aside}")
         self.folder.rename(aside)
 
+    def take_back(self) -> None:
+        """Move the checkpoint of this run back, if another has set it aside and has left its place:
+        as after an edit that was taken back, or on a branch to which one has returned."""
+        if self.folder.exists():
+            return
+        beside = self.folder.parent.glob(f"{self.folder.name}.*")
+        states = {folder: last_state(folder) for folder in sorted(beside)}
+        own = {
+            folder: state["newest"]
+            for folder, state in states.items()
+            if state and state["identity"] == self.identity
+        }
+        if own:
+            aside = max(own, key=own.__getitem__)
+            log.info(f"going on from {aside}, which was set aside while this run was another one")
+            aside.rename(self.folder)
+
     def load(self, model: nn.Module, optimizers: Sequence[Optimizer]) -> Progress:
         """Restore model and optimizers; a fresh Progress if there is no checkpoint.
 
@@ -129,6 +146,7 @@ class Checkpoint:
         Raises UserError if no state is whole.
         """
         self.set_aside()
+        self.take_back()
         if not self._whole():
             return Progress()
         with opening(self.folder / STATES[0]):
@@ -247,6 +265,13 @@ def read_state(path: Path) -> dict | None:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     return state if whole else None
+
+
+def last_state(folder: Path) -> dict | None:
+    """What the newest state in the folder of a checkpoint says that can be read; None if none
+    can."""
+    states = (read_state(folder / name) for name in STATES)
+    return next(filter(None, states), None)
 
 
 def not_as_written(path: Path) -> list[Path]:

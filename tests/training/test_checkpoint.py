@@ -188,8 +188,33 @@ def test_of_another_run_is_set_aside_and_the_log_says_why(checkpoint, caplog):
     assert aside.load(model, both).step == 2
     assert same_bytes(model.state_dict(), weights[0].state_dict())
     # A second one has a name of its own.
-    assert checkpoint.load(*trained(steps=0)) == Progress()
+    third = Checkpoint(checkpoint.folder, {"options": {"choose": 0.5}})
+    assert third.load(*trained(steps=0)) == Progress()
     assert checkpoint.folder.with_suffix(".2").exists()
+
+
+def test_a_run_to_whose_settings_one_returns_goes_on(checkpoint, caplog):
+    """As after an edit that was taken back: hours of training were in the folder beside it."""
+    caplog.set_level("INFO")
+    checkpoint.save(*trained(), Progress(step=2), best=True)
+    other = Checkpoint(checkpoint.folder, {"run": "another"})
+    other.load(*trained(steps=0))
+    other.save(*trained(), Progress(step=3), best=True)
+    assert checkpoint.load(*trained(steps=0)).step == 2
+    assert f"going on from {checkpoint.folder}.1, which was set aside" in caplog.text
+    assert other.load(*trained(steps=0)).step == 3 and checkpoint.load(*trained(steps=0)).step == 2
+    assert {path.name for path in checkpoint.folder.parent.iterdir()} == {
+        "checkpoint",
+        "checkpoint.2",
+    }
+
+
+def test_of_two_of_a_run_that_were_set_aside_the_one_that_came_furthest_goes_on(checkpoint):
+    for number, step in ((1, 4), (2, 6), (3, 2)):
+        aside = Checkpoint(checkpoint.folder.with_suffix(f".{number}"), checkpoint.identity)
+        aside.save(*trained(), Progress(step=step), best=True)
+    (checkpoint.folder.parent / "checkpoint.lock").touch()
+    assert checkpoint.load(*trained(steps=0)).step == 6
 
 
 def stop(*_):
