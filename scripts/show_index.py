@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> None:
         strict=True,
     ):
         lighter.write_bytes(image)
-        captions = caption(text.read_text(encoding="utf-8"), study.config)
+        captions = caption(text, study.config)
         drawn.append(Drawn(figure, *captions, read_table(csv), (width, height)))
     splits = read_table(arguments.splits)
     claims = arguments.claims and read_table(arguments.claims)

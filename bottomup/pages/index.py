@@ -3,17 +3,20 @@
 import io
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import jinja2
 import pandas as pd
 from docutils.core import publish_parts
+from docutils.utils import SystemMessage
 from markupsafe import Markup
 from PIL import Image
 
 from bottomup.claims.comparison import CURVE, beside, correlate
 from bottomup.claims.words import NOT_MEASURED
+from bottomup.core.errors import UserError
 from bottomup.core.settings import Section
 from bottomup.pages import claims as claims_page
 from bottomup.pages import render
@@ -100,13 +103,23 @@ def light(png: bytes) -> tuple[bytes, int, int]:
     return written.getvalue(), *image.size
 
 
-def caption(text: str, config: dict) -> tuple[Markup, Markup]:
+def caption(path: Path, config: dict) -> tuple[Markup, Markup]:
     """What to see in a figure, and the rest, from its caption in docs/captions: the first paragraph
-    and the others, as HTML. config: the values of the study that a caption may state."""
+    and the others, as HTML. config: the values of the study that a caption may state.
+
+    Raises UserError for a caption that cannot be shown.
+    """
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    filled = environment.from_string(text).render(snakemake=SimpleNamespace(config=config))
-    first, _, others = filled.strip().partition("\n\n")
-    return _html(first), _html(others)
+    try:
+        text = environment.from_string(path.read_text(encoding="utf-8"))
+        filled = text.render(snakemake=SimpleNamespace(config=config))
+        first, _, others = filled.strip().partition("\n\n")
+        return _html(first), _html(others)
+    except (jinja2.TemplateError, SystemMessage) as error:
+        raise UserError(
+            f"{path} cannot be shown: {' '.join(str(error).split())}; allowed: reStructuredText, "
+            "with values of the study as other captions state them; mend it"
+        ) from error
 
 
 def _html(text: str) -> Markup:

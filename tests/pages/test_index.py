@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import reference
 from bottomup.pages import index
 from bottomup.pages.index import Drawn, Figure
@@ -31,26 +32,53 @@ def test_a_light_image_is_no_wider_than_it_is_shown(size, shown):
     assert (opened.format, opened.size, tuple(found)) == ("WEBP", shown, shown)
 
 
-def test_a_caption_says_first_what_to_see():
+@pytest.fixture
+def shown(tmp_path):
+    """What a page shows of a caption: what to see, and the rest."""
+
+    def of(text, config={}):  # noqa: B006
+        (tmp_path / "mine.rst").write_text(text)
+        return index.caption(tmp_path / "mine.rst", config)
+
+    return of
+
+
+def test_a_caption_says_first_what_to_see(shown):
     text = "What ``x`` does.\n\nOf {{ snakemake.config['k'] }} neighbors.\nMore.\n\nThe paper.\n"
-    see, others = index.caption(text, {"k": 7})
+    see, others = shown(text, {"k": 7})
     assert see.strip().startswith("<p>What <") and see.count("<p>") == 1
     assert "Of 7 neighbors." in others and others.count("<p>") == 2
 
 
-def test_a_caption_is_the_same_whatever_a_user_has_set_for_docutils(tmp_path, monkeypatch):
+def test_a_caption_is_the_same_whatever_a_user_has_set_for_docutils(shown, tmp_path, monkeypatch):
     (tmp_path / "docutils.conf").write_text("[general]\nsmart_quotes: yes\n")
     monkeypatch.setenv("DOCUTILSCONFIG", str(tmp_path / "docutils.conf"))
-    see, _ = index.caption('One is "lost".', {})
+    see, _ = shown('One is "lost".')
     assert see.unescape().strip() == '<p>One is "lost".</p>'
 
 
-def test_a_caption_reads_no_file():
-    see, _ = index.caption("Fine.", {})
+def test_a_caption_reads_no_file(shown):
+    see, _ = shown("Fine.")
     assert "Fine." in see
     for markup in (".. include:: /etc/hostname", ".. raw:: html\n\n   <script></script>"):
-        with pytest.raises(Exception, match="disabled"):
-            index.caption(markup, {})
+        with pytest.raises(UserError, match="disabled"):
+            shown(markup)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Of *what a layer knows.", "Inline emphasis start-string without end-string"),
+        ("Of {{ snakemake.config['n'] }} words.", "has no attribute 'n'"),
+        ("Of {{ n.", "expected name or number"),
+        ("Of {% words.", "unknown tag 'words'"),
+    ],
+)
+def test_a_caption_that_cannot_be_shown_is_one_line_that_names_it(shown, text, reason):
+    with pytest.raises(UserError) as said:
+        shown(text)
+    line = str(said.value)
+    assert "/mine.rst cannot be shown: " in line and reason in line and "\n" not in line
 
 
 def test_curves_stand_beside_the_published_ones():
