@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Language
+from bottomup.corpus.folders import below
 from bottomup.corpus.losses import carried, carry
 
 COLUMNS = ["document", "element", "source", "target"]
@@ -60,11 +61,18 @@ class SourceOptions(BaseModel):
 
     def input_files(self) -> list[str]:
         """The files on disk that the options name."""
-        return []
+        return [str(path) for path in self._paths() if path.is_file()]
 
     def read_files(self) -> list[str]:
-        """The files on disk that the pairs depend on: `input_files`, and the files in folders."""
-        return self.input_files()
+        """The files on disk that the pairs depend on: `input_files`, and all files in folders that
+        the options name, unless a source says which of them it reads."""
+        folders = (path for path in self._paths() if path.is_dir())
+        return [*self.input_files(), *(str(file) for folder in folders for file in below(folder))]
+
+    def _paths(self) -> list[Path]:
+        """The paths that the options hold, alone or in lists."""
+        values = (of if isinstance(of, list | tuple) else [of] for of in dict(self).values())
+        return [path for some in values for path in some if isinstance(path, Path)]
 
 
 def names() -> list[str]:

@@ -57,10 +57,6 @@ class Options(SourceOptions):
             raise ValueError("give `source` and `target` (and `documents`), or `tsv` alone")
         return self
 
-    def input_files(self) -> list[str]:
-        given = (self.source, self.target, self.documents, self.tsv)
-        return [str(path) for path in given if path]
-
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     """The pairs in the order of the lines; an element is named by its line number.

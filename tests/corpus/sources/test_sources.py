@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from bottomup.core.errors import UserError
+from bottomup.core.schema import validated
+from bottomup.core.settings import File, Folder
 from bottomup.corpus import sources
 
 
@@ -72,6 +74,28 @@ def test_what_a_source_of_ones_own_forgets_is_told(given, said, tmp_path, monkey
     monkeypatch.setattr(sources.module("brackets"), "fetch", lambda *_: pairs)
     with pytest.raises(UserError, match=f"the corpus source brackets gives {said}"):
         sources.fetch("brackets", {}, tmp_path)
+
+
+class OfFiles(sources.SourceOptions):
+    """What a source of one's own may name on the disk."""
+
+    first: File
+    none: File | None = None
+    more: list[File] = Field([])
+    folder: Folder
+
+
+def test_all_that_options_name_on_the_disk_is_read(tmp_path):
+    """Whether a source says so or not: else an edit of it would go unseen."""
+    (tmp_path / "folder/below").mkdir(parents=True)
+    names = ["a", "b", "c", "folder/d", "folder/below/e"]
+    files = [str(tmp_path / name) for name in names]
+    for file in files:
+        Path(file).write_text("text")
+    options = {"first": files[0], "more": files[1:3], "folder": str(tmp_path / "folder")}
+    found = validated(OfFiles, options)
+    assert found.input_files() == files[:3]
+    assert sorted(found.read_files()) == sorted(files)
 
 
 def test_a_source_of_pairs_alone_asks_for_two_languages(tmp_path):
