@@ -52,8 +52,9 @@ def pair(a: str, b: str) -> str:
 
 
 def runs_of(name: str) -> list[str]:
-    """The runs in the name of a part of a table: both runs of a pair, or the run of a reading."""
-    return [part for part in name.split(".") if "-" in part]
+    """The runs in the name of a part of a table: both runs of a pair, or the run of a reading or of
+    a pruned model, whose penalty may be 1e-05."""
+    return [part for part in name.split(".")[:2] if "-" in part]
 
 
 def pruned(run: str, attention: str, method: str, penalty: float) -> str:

@@ -88,6 +88,7 @@ def test_each_name_is_made_and_read_in_one_way(study):
     for pruned in subjects.pruned_runs() + subjects.whole_runs():
         found = read(names.PRUNED, pruned)
         assert float(found["penalty"]) in penalties or found["method"] == "none"
+        assert names.runs_of(pruned) == [names.run(found["objective"], found["seed"])]
 
 
 def test_pruned_checkpoints_have_wildcards(monkeypatch):
@@ -103,7 +104,7 @@ def test_a_penalty_has_one_name(written, name):
     config["pruning"]["penalties"] = {"mt": {"all": [written]}}
     config["pruning"]["controls"] = {}
     [pruned] = [p for p in Subjects(load(config)).pruned_runs() if "gates" in p and "-1." in p][:1]
-    assert pruned == f"mt-1.all.gates_{name}"
+    assert pruned == f"mt-1.all.gates_{name}" and names.runs_of(pruned) == ["mt-1"]
 
 
 def test_a_negative_zero_plans_what_zero_plans(checkout, outputs):
