@@ -32,8 +32,9 @@ from bottomup.claims.tables import (
     without_objective,
 )
 from bottomup.claims.verdicts import PValues
-from bottomup.claims.words import LEVEL
+from bottomup.claims.words import LEVEL, PUBLISHED_AS
 from bottomup.core.errors import UserError
+from bottomup.core.schema import nearest
 
 
 @dataclass(frozen=True)
@@ -297,6 +298,12 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
         raise UserError(
             f"the claim {claim.name} has published {claim.published:g}; allowed: a number above 0, "
             "of which its margin is a share; turn the statistic around, or take a size that counts"
+        )
+    if claim.published_as not in PUBLISHED_AS:
+        raise UserError(
+            f'the claim {claim.name} has published_as "{claim.published_as}"; '
+            f"{nearest(claim.published_as, [*filter(None, PUBLISHED_AS)])}; or empty, if the value "
+            "is of this statistic"
         )
     replicates = Replicates.of(claim.parts, runs, claim.across_seeds)
     if claim.measure not in runs.tables:
