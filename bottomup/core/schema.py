@@ -161,6 +161,27 @@ def wrong_defaults(model: type[BaseModel], path: str = "") -> list[str]:
     return problems(model, plain, path, only=plain)
 
 
+def uncounted(model: type[BaseModel], path: str, instead: str = "") -> Iterator[str]:
+    """A line for each key whose values do not tell a plan what has changed: sets, and paths, if
+    something else is allowed `instead`; otherwise what is in the files counts anyway."""
+    for name, field in keys(model).items():
+        within = [*_within(field.annotation)]
+        if set in within or frozenset in within:
+            yield f"{path}.{name}: found a set, of another order in each plan; allowed: a list"
+        if Path in within and instead:
+            yield (
+                f"{path}.{name}: found a path, and an edit of its file would make nothing stale; "
+                f"allowed: {instead}"
+            )
+
+
+def _within(annotation: Any) -> Iterator[Any]:
+    """The types in an annotation, at any depth."""
+    yield get_origin(annotation) or annotation
+    for part in get_args(annotation):
+        yield from _within(part)
+
+
 def unquoted(model: type[BaseModel], value: Any) -> Any:
     """`value` with "6" as 6 and "true" as true where `model` allows no text: on a command line,
     nested values are text."""

@@ -7,7 +7,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from bottomup.core.errors import UserError
-from bottomup.core.schema import allowed, nearest, wrong_defaults
+from bottomup.core.schema import allowed, nearest, uncounted, wrong_defaults
 from bottomup.tables import Table
 
 # The names of parts, as in `bottomup.core.names`, and what is made of them.
@@ -19,6 +19,7 @@ PARTS = {
 }
 # The outputs of a table, or of its parts, by its name.
 OF_A_TABLE = re.compile(r"/measures/(\w+)(?:/.*|\.\w+)$")
+TOLD = "one whose content `options` of TABLE tells, as in bottomup/tables/wordnet.py"
 # The inputs from which a table sees, by the room whose `Seen` it is.
 NEEDED = {"views": {"views", "occurrences"}, "subjects": {"model"}}
 
@@ -41,22 +42,23 @@ def require_declared(
 
 
 def require_sections(
-    declared: Iterable[tuple[str, str, type[BaseModel]]], others: Collection[str]
+    declared: Iterable[tuple[str, str, type[BaseModel], bool]], others: Collection[str]
 ) -> None:
-    """Raise UserError for a section of `measures` that is declared twice, and for a default that
-    its key does not allow.
+    """Raise UserError for a section of `measures` that is declared twice, for a default that its
+    key does not allow, and for a key that tells no plan what has changed.
 
     declared: as from `study.declared_sections`. others: sections that no table declares.
     """
     first: dict[str, tuple[str, type[BaseModel]]] = {}
     lines = []
-    for table, section, model in declared:
+    for table, section, model, more in declared:
         path, key = f"bottomup/tables/{table}.py", f"measures.{section}"
         owner, known = first.setdefault(section, (f"the table {table}", model))
         if section in others:
             owner, known = "bottomup/core/settings.py", BaseModel
         if known is model:
             lines += [f"{path}: default of {line}" for line in wrong_defaults(model, key)]
+            lines += [f"{path}: {line}" for line in uncounted(model, key, "" if more else TOLD)]
         else:
             lines.append(
                 f"{path}: found the section {key}, which {owner} declares with other keys; "

@@ -15,7 +15,7 @@ from bottomup.core import names, settings
 from bottomup.core.kinds import GATED
 from bottomup.core.languages import short
 from bottomup.core.names import TWIN, whole
-from bottomup.core.schema import nearest, problems, validated, wrong_defaults
+from bottomup.core.schema import nearest, problems, uncounted, validated, wrong_defaults
 from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
 from bottomup.core.trunks import TRUNKS
 from bottomup.corpus.bpe import normalizer
@@ -150,6 +150,8 @@ def _source_choice(corpus: dict) -> Iterator[str]:
             yield line.replace(f"{path}.languages:", "corpus.languages:", 1)
         for line in wrong_defaults(source_model(source), path):
             yield f"bottomup/corpus/sources/{source}.py: default of {line}"
+        for line in uncounted(source_model(source), path):
+            yield f"bottomup/corpus/sources/{source}.py: {line}"
 
 
 def _pipeline_choice(config: dict) -> Iterator[str]:
@@ -226,6 +228,8 @@ def _objective(name: str, options: dict, config: dict) -> Iterator[str]:
     yield from problems(all_keys(module), checked, path)
     for line in wrong_defaults(model, path):
         yield f"bottomup/objectives/{module}.py: default of {line}"
+    for line in uncounted(model, path, instead="what it is read for, such as a list of words"):
+        yield f"bottomup/objectives/{module}.py: {line}"
     if number(options, "n_seeds") > (seeds := len(list_of(config, "seeds"))) > 0:
         yield (
             f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, the number of "

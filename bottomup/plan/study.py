@@ -77,16 +77,17 @@ def sections() -> dict[str, Any]:
     if all its keys have defaults."""
     return {
         name: (model, ... if any(f.is_required() for f in model.model_fields.values()) else model())
-        for _, name, model in declared_sections()
+        for _, name, model, _ in declared_sections()
     }
 
 
-def declared_sections() -> Iterator[tuple[str, str, type[BaseModel]]]:
-    """The tables that declare a section of `measures`: their name, that of the section, and its
-    model."""
+def declared_sections() -> Iterator[tuple[str, str, type[BaseModel], bool]]:
+    """The tables that declare a section of `measures`: their name, that of the section, its model,
+    and whether `options` say more than the section."""
     for name, module in tables().items():
-        if module.TABLE.options is None or hasattr(module, "Keys"):
-            yield name, module.TABLE.section or name, getattr(module, "Keys", module.Settings)
+        section, more = module.TABLE.section or name, module.TABLE.options is not None
+        if not more or hasattr(module, "Keys"):
+            yield name, section, getattr(module, "Keys", module.Settings), more
 
 
 if TYPE_CHECKING:

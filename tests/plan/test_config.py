@@ -10,8 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
+from bottomup.plan import config as config_of
+from bottomup.plan import mistakes as mistakes_of
 from bottomup import objectives
 from bottomup.core.errors import UserError
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
@@ -1671,6 +1673,41 @@ def test_equal_budgets_are_told_to_trainings_alone():
             assert study.tokens_read("mlm") == tokens
     pruned = SimpleNamespace(**vars(PRUNED) | {"method": "gates"})
     assert "equal" not in Slices(study).prune_heads(pruned)
+
+
+@pytest.fixture
+def own_module(monkeypatch):
+    """A way to add a module of bottomup/objectives, by its name and the objective that it has."""
+
+    def add(name, objective):
+        module = SimpleNamespace(Objective=objective)
+        monkeypatch.setitem(sys.modules, f"bottomup.objectives.{name}", module)
+        known = [*modules("objectives"), name]
+        for user in (mistakes_of, config_of):
+            others = user.modules
+            monkeypatch.setattr(
+                user, "modules", lambda room, of=others: known if room == "objectives" else of(room)
+            )
+
+    return add
+
+
+def test_a_path_or_a_set_among_the_options_of_an_objective_is_a_line(own_module):
+    """Its models would not be trained again after an edit of the file; or in each plan."""
+
+    class Own(objectives.kind("mlm")):
+        words: list[File] = Field([])
+        skipped: frozenset[str] | None = None
+
+    own_module("own", Own)
+    with pytest.raises(UserError) as said:
+        load(changed(objectives__own={}))
+    assert str(said.value).splitlines() == [
+        "bottomup/objectives/own.py: objectives.own.words: found a path, and an edit of its file "
+        "would make nothing stale; allowed: what it is read for, such as a list of words",
+        "bottomup/objectives/own.py: objectives.own.skipped: found a set, of another order in "
+        "each plan; allowed: a list",
+    ]
 
 
 @pytest.mark.parametrize("equal", ["tokens", "predictions", "operations"])

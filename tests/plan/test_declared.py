@@ -4,7 +4,7 @@ import pytest
 from pydantic import Field
 
 from bottomup.core.errors import UserError
-from bottomup.core.settings import Section
+from bottomup.core.settings import File, Section
 from bottomup.plan.config import load
 from bottomup.plan.declared import require_declared, require_own_names, require_sections
 from bottomup.plan.figures import Figures
@@ -81,11 +81,16 @@ class Wrong(Section):
 
 def test_a_section_is_declared_once():
     require_sections(
-        [("a", "mine", Mine), ("b", "mine", Mine), ("c", "other", Another)], ["chance"]
+        [("a", "mine", Mine, False), ("b", "mine", Mine, True), ("c", "other", Another, False)],
+        ["chance"],
     )
     with pytest.raises(UserError) as said:
         require_sections(
-            [("a", "mine", Mine), ("b", "mine", Another), ("chance", "chance", Mine)], ["chance"]
+            [
+                *(("a", "mine", Mine, False), ("b", "mine", Another, False)),
+                ("chance", "chance", Mine, False),
+            ],
+            ["chance"],
         )
     assert str(said.value).splitlines() == [
         "bottomup/tables/b.py: found the section measures.mine, which the table a declares with "
@@ -98,11 +103,28 @@ def test_a_section_is_declared_once():
 
 def test_a_default_that_its_key_does_not_allow_is_a_line():
     with pytest.raises(UserError) as said:
-        require_sections([("mine", "mine", Wrong)], [])
+        require_sections([("mine", "mine", Wrong, False)], [])
     assert str(said.value).splitlines() == [
         'bottomup/tables/mine.py: default of measures.mine.n: found "3"; allowed: whole number',
         "bottomup/tables/mine.py: default of measures.mine.most: found 2.0; allowed: number, <= 1",
     ]
+
+
+class Uncounted(Section):
+    words: File | None = None
+    skipped: list[set[str]] = Field([])
+
+
+def test_a_key_that_tells_no_plan_what_has_changed_is_a_line():
+    a_set = "bottomup/tables/mine.py: measures.mine.skipped: found a set, of another order in"
+    for more, lines in (
+        (True, [a_set]),
+        (False, ["bottomup/tables/mine.py: measures.mine.words: found a path, and an edit", a_set]),
+    ):
+        with pytest.raises(UserError) as said:
+            require_sections([("mine", "mine", Uncounted, more)], [])
+        found = str(said.value).splitlines()
+        assert [line[: len(start)] for line, start in zip(found, lines, strict=True)] == lines
 
 
 def test_the_names_of_tables_that_other_programs_write(outputs):
