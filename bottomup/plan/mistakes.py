@@ -75,7 +75,7 @@ def _names(config: dict) -> Iterator[str]:
     known = modules("objectives")
     for name in objectives:
         module = module_of(name, section(objectives, name))
-        if name != module and module in known and not re.fullmatch(names.OBJECTIVE, name):
+        if module in known and not re.fullmatch(names.OBJECTIVE, name):
             yield (
                 f"objectives.{name}: unknown key; allowed: small letters, digits and _, at most "
                 "60; nothing 20 times in a row; no _half1, _step1, _to_step, _as_trained "

@@ -1710,6 +1710,14 @@ def test_a_path_or_a_set_among_the_options_of_an_objective_is_a_line(own_module)
     ]
 
 
+@pytest.mark.parametrize("name", ["lm_step1", "Own", "input"])
+def test_a_module_whose_name_means_something_else_is_refused_as_any_name(own_module, name):
+    """Its runs would count as LM's at a step; its figure would take the place of another."""
+    own_module(name, objectives.kind("lm"))
+    [line] = mistakes(changed(**{f"objectives__{name}": {}}))
+    assert line.startswith(f"objectives.{name}: unknown key; allowed: small letters")
+
+
 @pytest.mark.parametrize("equal", ["tokens", "predictions", "operations"])
 @pytest.mark.parametrize(
     ("name", "trunk"),
