@@ -40,8 +40,9 @@ def main(arguments: argparse.Namespace) -> None:
         name: table(name, frame, **settings.texts.get(name, {}))
         for name, frame in published.frames().items()
     }
-    # Claims beyond the papers have no published curves, only a size of the effect.
-    shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
+    # Claims beyond the papers have no published curves, only a size of the effect; what they read
+    # these curves may lack.
+    shown = [claim for claim in CLAIMS if claim.paper not in ("beyond", "field")]
     theirs, _ = find_all(shown, papers, settings.initial)
     prior_of = priors(findings | as_if) | priors(findings)
     calibration = calibrate(findings | as_if, theirs, prior_of, settings.studies, settings.seed)

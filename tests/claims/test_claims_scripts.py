@@ -3,15 +3,17 @@
 import json
 import logging
 import re
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.claims import calibration, published
+from bottomup.claims import calibration, catalog, published
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.claim import MARGIN
+from bottomup.claims.curves import rows
 from bottomup.claims.finding import find_all
 from bottomup.claims.inference import MOST_RUNS
 from bottomup.claims.readiness import FLOORS, STILL_FALLING
@@ -23,7 +25,7 @@ from bottomup.plan.config import load
 from bottomup.plan.reading import read
 from bottomup.plan.slices import Slices
 from scripts import compare_with_published
-from tests.claims.made_up import INITIAL, moved, value_of
+from tests.claims.made_up import INITIAL, claim, moved, value_of
 from tests.claims.null_studies import ASKED, KINDS, RUNS
 from tests.tiny import ROOT
 
@@ -300,6 +302,24 @@ def test_calibration_holds_the_study_against_the_published_curves(study, run_scr
         for name in both
     ]
     assert not all(np.allclose(*whole) for whole in wholes)
+
+
+def test_a_claim_of_the_field_may_read_what_the_published_curves_lack(
+    study, run_script, monkeypatch
+):
+    folder, tables = study
+    [change] = [path for path in tables if path.stem == "change"]
+    pd.read_parquet(change).assign(metric="cosine").to_parquet(change)
+    own = claim(lambda tables: [rows(tables, "change", metric="cosine").values("distance")[0]])
+    monkeypatch.setattr(catalog, "CLAIMS", [*CLAIMS, replace(own, paper="field")])
+    monkeypatch.setattr(calibration, "calibrate", handed := Handed())
+    run_script(
+        "calibrate_claims",
+        {"estimators": ESTIMATORS, "texts": {}, "initial": INITIAL, "studies": 40, "seed": 1},
+        *("--tables", change, "--table", folder / "calibration.csv"),
+    )
+    [(findings, theirs, *_)] = handed.calls
+    assert own.name in findings and own.name not in theirs
 
 
 class Handed:
