@@ -80,11 +80,15 @@ def _ordered(series: set[str]) -> list[str]:
 
 def differences(rows: pd.DataFrame, by: list[str], within: Range) -> pd.DataFrame:
     """The first model of each pair less the second, of the same seed and group `by`; rows as in
-    `means.over_runs`, `series` names the pair. within: what a value of `rows` can be."""
+    `means.over_runs`, `series` names the pair. within: what a value of `rows` can be.
+
+    None of two models of other depths: of these one layer is the top, and the other is not.
+    """
     parts = []
     for pair in _differing(set(rows["series"])):
         a, b = (rows[rows["series"] == name] for name in pair.split("-"))
-        parts.append(less(a, b, [*by, "seed"], within).assign(series=pair))
+        if {*a["x"]} == {*b["x"]}:
+            parts.append(less(a, b, [*by, "seed"], within).assign(series=pair))
     return pd.concat(parts) if parts else rows.head(0)
 
 

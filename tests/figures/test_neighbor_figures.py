@@ -103,6 +103,14 @@ def test_without_the_papers_models_the_first_trained_ones_are_compared(study):
     assert DIFFERENCE not in set(points["quantity"]) and len(figure.axes) == 1
 
 
+def test_models_of_other_depths_are_not_compared_layer_by_layer(study):
+    deep = study(objectives=("aa", "bb"))["neighbors"]
+    tables = {"neighbors": pd.concat([study(2, objectives=("cc",))["neighbors"], deep])}
+    _, points = neighbors.draw(tables, properties=["token"])
+    assert set(points["series"]) >= {"aa", "bb", "cc"}
+    assert set(points.loc[points["quantity"] == DIFFERENCE, "series"]) == {"aa-bb"}
+
+
 def test_without_intervals_the_legend_names_none(study):
     """As of one document; models see other occurrences, of which chance is another."""
     tables = study(seeds=(1,))

@@ -159,6 +159,16 @@ def test_distances_between_consecutive_layers(study):
         assert distance == rows["distance"].mean()
 
 
+def test_steps_of_models_of_other_depths_are_not_compared(study):
+    deep = study(objectives=("aa", "bb"))["pwcca_between_layers"]
+    other = study(2, objectives=("cc",))["pwcca_between_layers"]
+    tables = {"pwcca_between_layers": pd.concat([deep, other])}
+    _, points = distance_between_layers.draw(tables)
+    differ = points["quantity"] == distance_between_layers.DIFFERENCE
+    assert set(points["series"]) >= {"aa", "bb", "cc"}
+    assert set(points.loc[differ, "series"]) == {"aa-bb"}
+
+
 def test_published_distances_between_layers_are_the_data(study):
     curves = load_published(LAYERS)
     _, points = distance_between_layers.draw(study() | {LAYERS: curves})
