@@ -24,7 +24,7 @@ from bottomup.subjects.admission import first_line
 from bottomup.subjects.attending import one_pass, seen_by_mask
 from bottomup.subjects.slow import SlowTokenizer
 from bottomup.subjects.subject import Subject
-from bottomup.subjects.weights import initial, outline, trained
+from bottomup.subjects.weights import initial, learned, outline, trained
 
 # Keys of configs for the most tokens that a model reads, for models without a table of positions.
 LIMITS = (
@@ -297,6 +297,13 @@ class Checkpoint(Subject):
     @property
     def encoder(self) -> nn.Module:
         return _encoder(self.model)
+
+    @property
+    def weights(self) -> list[nn.Parameter]:
+        # Loading makes fixed ones, such as sinusoidal positions, look as if training changed them.
+        names = learned(self.model)
+        changed = {id(part) for name, part in self.model.named_parameters() if name in names}
+        return [part for part in self.encoder.parameters() if id(part) in changed]
 
     def after(
         self,

@@ -149,6 +149,11 @@ class Subject(ABC):
     def encoder(self) -> nn.Module:
         """The part that is looked at: the model, or its encoder."""
 
+    @property
+    def weights(self) -> list[nn.Parameter]:
+        """Those of `encoder` that training changes."""
+        return [*self.encoder.parameters()]
+
     @abstractmethod
     def save_model(self, folder: Path) -> None:
         """Write the model as `load` reads it, its weights in one file."""

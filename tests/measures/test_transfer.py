@@ -123,6 +123,17 @@ def test_fine_tuning_moves_layers_and_the_subject_is_left_as_it_was():
     assert found.loc[("accuracy", "fine_tuned", 2), "rate"] == 1e-2
 
 
+def test_what_no_training_changes_is_not_fine_tuned(tmp_path, monkeypatch):
+    """Sinusoidal positions, which a loaded model has among its weights."""
+    subject = subjects.load(families.save(families.FAMILIES["marian"], tmp_path))
+    tuned, text = [], tiny.random_tokens(9, 1)
+    text.ids[:] = 5 + text.ids % 5
+    monkeypatch.setattr(module, "copies", tuned.extend)
+    assert not [*module.transfer(subject, text, [], text, np.zeros(9), 1, permutations=None, **HOW)]
+    names = {id(part): name for name, part in subject.encoder.named_parameters()}
+    assert {*names} - {*map(id, tuned)} == {id(subject.encoder.embed_positions.weight)}
+
+
 def test_weights_that_cannot_learn_have_no_value_and_do_not_move(monkeypatch):
     monkeypatch.setattr(Run, "learns", False)
     found = measured(tiny.drawn("lm"), words_in(text_of())["input_id"] % 3)["value"]
