@@ -31,13 +31,16 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     objective, all in one unit, with the heads of its lowest seed; `series` is the layer. Colors go
     from the lowest layer of a model to its highest.
 
-    Raises NoRowsError if no model has two heads.
+    Raises NoRowsError if no model has two heads whose distance is known.
     """
     rows = table(tables, "head_distances", NEEDED)
-    rows = rows[rows["among"] == EACH]
+    rows = rows[rows["among"] == EACH].dropna(subset="value")
     rows = rows[rows["seed_a"] == rows.groupby("objective_a")["seed_a"].transform("min")]
     if rows.empty:
-        raise NoRowsError("no model has two heads or more; a plane needs at least two")
+        raise NoRowsError(
+            "no model has two heads whose distance is known; a plane needs two heads, and their "
+            "distance two sentences of one length"
+        )
     of = {name: rows[rows["objective_a"] == name] for name in style.ordered(rows["objective_a"])}
     planes = {name: on_plane(some) for name, some in of.items()}
     parts = [

@@ -78,3 +78,12 @@ def test_a_deep_model_takes_no_colors_from_others():
 def test_without_two_heads_there_is_no_plane():
     with pytest.raises(NoRowsError, match="no model has two heads"):
         draw({"head_distances": of_other_kinds().assign(to_layer=1, to_head=1)})
+
+
+def test_a_model_without_distances_has_no_panel():
+    """As where no two of the sentences that it reads have one length."""
+    unknown = rows(objective="mlm").assign(value=np.nan)
+    _, points = draw({"head_distances": pd.concat([rows(), unknown])})
+    assert set(points["panel"]) == {"lm"}
+    with pytest.raises(NoRowsError, match="two sentences of one length"):
+        draw({"head_distances": unknown})
