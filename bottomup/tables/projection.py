@@ -66,6 +66,9 @@ def _pictures(seen: Seen, settings: Settings) -> Iterator[pd.DataFrame]:
         shown = [seen, seen.masked] if picture == "token" and seen.masked else [seen]
         chosen = [_chosen(each, ids, seen.frequencies, settings) for each in shown]
         points = pd.concat(chosen)
+        if points.empty:
+            log.warning("%s: the model sees none of %s; left out", picture, ", ".join(ids))
+            continue
         log.info("%s: %d occurrences of %s", picture, len(points), ", ".join(ids))
         views = (
             np.concatenate([view[rows.index] for view, rows in zip(layer, chosen, strict=True)])

@@ -228,11 +228,12 @@ PROJECTION = {"words": ["is", "can"], "position_word": "it", "ccg_word": "is"}
 PROJECTION |= {"occurrences": 30, "perplexity": 5, "seed": 1}
 
 
-def run(measure, files, table, masked, settings=PROJECTION):
+def run(measure, files, table, masked, settings=PROJECTION, unit="subword"):
     measure(
         "projection",
         {"objective": "mlm", "seed": 1},
         settings,
+        {"unit": unit},
         views=files / "plain.npy",
         masked_views=[files / "masked.npy"] if masked else [],
         masked_occurrences=[files / "masked.parquet"] if masked else [],
@@ -306,6 +307,15 @@ def test_a_picture_of_too_few_occurrences_is_left_out_and_ends_no_study(measure,
     np.save(files / "plain.npy", np.load(files / "plain.npy")[:, :9])
     table = run(measure, files, "table.csv", masked=False)
     assert table.empty and len(table.columns) == 12
+
+
+def test_words_of_which_a_model_sees_none_have_no_picture(measure, files, caplog):
+    """As a checkpoint that reads no sentence to its end."""
+    lacks = (text()["input_id"] == IT).to_numpy()
+    np.save(files / "plain.npy", np.where(lacks[:, None], np.nan, np.load(files / "plain.npy")))
+    table = run(measure, files, "table.csv", masked=False, unit="word")
+    assert set(table["picture"]) == {"token", "ccg"}
+    assert "position: the model sees none of it" in caplog.text
 
 
 def test_masked_occurrences_join_the_picture_of_words_only(measure, files):
