@@ -25,7 +25,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     only = measured[(measured["measure"] == "share") & (measured["of"] != "both")]
     by = ["series", *pairs.RUNS, "x"]
     parts = {
-        "exclusive": only.groupby(by, as_index=False)["value"].sum(),
+        "exclusive": only.groupby(by, as_index=False)["value"].sum(min_count=1),
         **{
             name: rows.groupby(by, as_index=False)["value"].mean()
             for name, rows in measured.groupby("measure")

@@ -29,6 +29,13 @@ def rows():
     )
 
 
+def test_where_nothing_is_active_no_share_is_drawn():
+    unknown = rows().assign(value=lambda of: of["value"].where(of["layer"] == 6))
+    _, points = dictionary.draw({"dictionary": unknown})
+    exclusive = points[points["panel"] == "exclusive"].set_index("x")["y"]
+    assert exclusive[3].isna().all() and exclusive[6].notna().all()
+
+
 def test_points_add_what_one_has_alone_and_average_what_is_explained(nothing_cut_off):
     figure, points = dictionary.draw({"dictionary": rows()})
     nothing_cut_off(figure)
