@@ -32,7 +32,7 @@ from bottomup.claims.tables import (
     without_objective,
 )
 from bottomup.claims.verdicts import PValues
-from bottomup.claims.words import LEVEL, PUBLISHED_AS
+from bottomup.claims.words import LEVEL, PAPERS, PUBLISHED_AS
 from bottomup.core.errors import UserError
 from bottomup.core.schema import nearest
 
@@ -294,17 +294,7 @@ class Decided:
 
 def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
     """What the tables say about a claim; NotMeasuredError if they say nothing."""
-    if not claim.published > 0:
-        raise UserError(
-            f"the claim {claim.name} has published {claim.published:g}; allowed: a number above 0, "
-            "of which its margin is a share; turn the statistic around, or take a size that counts"
-        )
-    if claim.published_as not in PUBLISHED_AS:
-        raise UserError(
-            f'the claim {claim.name} has published_as "{claim.published_as}"; '
-            f"{nearest(claim.published_as, [*filter(None, PUBLISHED_AS)])}; or empty, if the value "
-            "is of this statistic"
-        )
+    _require_known(claim)
     replicates = Replicates.of(claim.parts, runs, claim.across_seeds)
     if claim.measure not in runs.tables:
         raise UserError(
@@ -324,6 +314,23 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
     if len(replicates.seeds) < len(runs.of_seed) and not claim.across_seeds:
         finding = replace(finding, asked=_asked(finding, runs))
     return finding
+
+
+def _require_known(claim: Claim) -> None:
+    """Raise UserError for a claim of an unknown paper, or whose published value says nothing."""
+    if not claim.published > 0:
+        raise UserError(
+            f"the claim {claim.name} has published {claim.published:g}; allowed: a number above 0, "
+            "of which its margin is a share; turn the statistic around, or take a size that counts"
+        )
+    for key, found, known in (
+        ("paper", claim.paper, PAPERS),
+        ("published_as", claim.published_as, PUBLISHED_AS),
+    ):
+        if found not in known:
+            also = '; or "", if it is of this statistic' if "" in known else ""
+            line = nearest(found, [*filter(None, known)])
+            raise UserError(f'the claim {claim.name} has {key} "{found}"; {line}{also}')
 
 
 def _asked(finding: Finding, runs: Runs) -> list[int]:

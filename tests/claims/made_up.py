@@ -28,12 +28,12 @@ INITIAL = {
 }
 
 
-def claim(parts, **data) -> Claim:
+def claim(parts, paper="beyond", **data) -> Claim:
     """A claim on the table `change`."""
     data = {"published": 2.0, "undecided_until": "a larger model", "measure": "change"} | data
     claims = []
     texts = dict.fromkeys(("statement", "section", "statistic", "contradicted_if"), "")
-    collect(claims, paper="a paper")(**texts, **data)(parts)
+    collect(claims, paper=paper)(**texts, **data)(parts)
     return claims[0]
 
 

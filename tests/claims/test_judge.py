@@ -170,7 +170,7 @@ def test_claims_of_another_paper_are_another_family():
     named(claims, values)
     together = judged(of_seeds(**values), *claims)
     for one in claims[2:]:
-        object.__setattr__(one, "paper", "another")
+        object.__setattr__(one, "paper", "evolution")
     apart = judged(of_seeds(**values), *claims)
     assert together["p_value"] == apart["p_value"] and 0.013 < apart["p_value"] < 0.033
     assert (together["verdict"], apart["verdict"]) == ("undecided", "reproduced")
