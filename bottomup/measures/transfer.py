@@ -266,7 +266,7 @@ def transfer(
     views = states(subject, text, of_words, batch_tokens, device)
     before = states(subject, other, of_other, batch_tokens, device)
     blocks = np.repeat(blocks, other.lengths)[of_other]
-    weights = subject.weights
+    weights = subject.learned_weights
     for weight in weights:
         weight.requires_grad_(True)
     start, options = copies(weights), {"passes": passes, "seed": seed}

@@ -299,7 +299,7 @@ class Checkpoint(Subject):
         return _encoder(self.model)
 
     @property
-    def weights(self) -> list[nn.Parameter]:
+    def learned_weights(self) -> list[nn.Parameter]:
         # Loading makes fixed ones, such as sinusoidal positions, look as if training changed them.
         names = learned(self.model)
         changed = {id(part) for name, part in self.model.named_parameters() if name in names}

@@ -150,7 +150,7 @@ class Subject(ABC):
         """The part that is looked at: the model, or its encoder."""
 
     @property
-    def weights(self) -> list[nn.Parameter]:
+    def learned_weights(self) -> list[nn.Parameter]:
         """Those of `encoder` that training changes."""
         return [*self.encoder.parameters()]
 

@@ -181,7 +181,8 @@ def as_asked(overlay):
         module, trunk = own.get("objective", name), own.get("trunk", "transformer")
         shape = DEFAULT["model"] | own.get("model", {})
         if trunk != "transformer":
-            shape = {k: shape[k] for k in ("layers", "d_model", "dropout")} | {"trunk": trunk}
+            shape = {k: shape[k] for k in ("layers", "d_model", "dropout")}
+            shape |= {"trunk": trunk, "of_layer": ANY}
         of = {"module": module, "options": ANY, "model": shape}
         if KNOWN[module].predicts:
             training = DEFAULT["training"] | own.get("training", {})
