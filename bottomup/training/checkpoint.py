@@ -123,11 +123,13 @@ class Checkpoint:
 
     def take_back(self) -> None:
         """Move the checkpoint of this run back, if another has set it aside and has left its place:
-        as after an edit that was taken back, or on a branch to which one has returned."""
+        as after an edit that was taken back, or on a branch to which one has returned. A link
+        stays: what it leads to is somebody else's."""
         if self.folder.exists():
             return
         beside = self.folder.parent.glob(f"{self.folder.name}.*")
-        states = {folder: last_state(folder) for folder in sorted(beside)}
+        ours = (folder for folder in sorted(beside) if not folder.is_symlink())
+        states = {folder: last_state(folder) for folder in ours}
         own = {
             folder: state["newest"]
             for folder, state in states.items()

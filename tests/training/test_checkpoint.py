@@ -217,6 +217,15 @@ def test_of_two_of_a_run_that_were_set_aside_the_one_that_came_furthest_goes_on(
     assert checkpoint.load(*trained(steps=0)).step == 6
 
 
+def test_a_link_to_the_checkpoint_of_another_study_is_not_taken_back(checkpoint, tmp_path):
+    """What it leads to would be written."""
+    theirs = Checkpoint(tmp_path / "theirs/checkpoint", checkpoint.identity)
+    theirs.save(*trained(), Progress(step=4), best=True)
+    checkpoint.folder.parent.mkdir(exist_ok=True)
+    checkpoint.folder.with_suffix(".1").symlink_to(theirs.folder)
+    assert checkpoint.load(*trained(steps=0)) == Progress()
+
+
 def stop(*_):
     raise KeyboardInterrupt
 

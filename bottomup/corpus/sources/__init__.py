@@ -12,7 +12,7 @@ A source module holds
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -61,18 +61,25 @@ class SourceOptions(BaseModel):
 
     def input_files(self) -> list[str]:
         """The files on disk that the options name."""
-        return [str(path) for path in self._paths() if path.is_file()]
+        return [str(path) for path in _paths_in(self) if path.is_file()]
 
     def read_files(self) -> list[str]:
         """The files on disk that the pairs depend on: `input_files`, and all files in folders that
         the options name, unless a source says which of them it reads."""
-        folders = (path for path in self._paths() if path.is_dir())
+        folders = (path for path in _paths_in(self) if path.is_dir())
         return [*self.input_files(), *(str(file) for folder in folders for file in below(folder))]
 
-    def _paths(self) -> list[Path]:
-        """The paths that the options hold, alone or in lists."""
-        values = (of if isinstance(of, list | tuple) else [of] for of in dict(self).values())
-        return [path for some in values for path in some if isinstance(path, Path)]
+
+def _paths_in(value: Any) -> Iterator[Path]:
+    """The paths that options hold, at any depth."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, BaseModel | dict):
+        for of in dict(value).values():
+            yield from _paths_in(of)
+    elif isinstance(value, list | tuple):
+        for of in value:
+            yield from _paths_in(of)
 
 
 def names() -> list[str]:

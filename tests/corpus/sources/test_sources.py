@@ -82,6 +82,7 @@ class OfFiles(sources.SourceOptions):
     first: File
     none: File | None = None
     more: list[File] = Field([])
+    by_side: dict[str, list[File]] = Field({})
     folder: Folder
 
 
@@ -92,7 +93,8 @@ def test_all_that_options_name_on_the_disk_is_read(tmp_path):
     files = [str(tmp_path / name) for name in names]
     for file in files:
         Path(file).write_text("text")
-    options = {"first": files[0], "more": files[1:3], "folder": str(tmp_path / "folder")}
+    options = {"first": files[0], "more": files[1:2], "by_side": {"source": files[2:3]}}
+    options |= {"folder": str(tmp_path / "folder")}
     found = validated(OfFiles, options)
     assert found.input_files() == files[:3]
     assert sorted(found.read_files()) == sorted(files)
