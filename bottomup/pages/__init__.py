@@ -3,6 +3,7 @@
 A page is a module with a template of the same name beside it.
 """
 
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -24,10 +25,14 @@ def template_files(*templates: str) -> list[str]:
     """The paths, from the repository's root, of templates and of all that these take in."""
     files: dict[str, None] = {}
     for name in templates:
-        text = (Path(__file__).parent / name).read_text("utf-8")
-        taken_in = sorted({*map(str, find_referenced_templates(TEMPLATES.parse(text)))})
-        files |= dict.fromkeys([f"bottomup/pages/{name}", *template_files(*taken_in)])
+        files |= dict.fromkeys([f"bottomup/pages/{name}", *template_files(*_taken_in(name))])
     return [*files]
+
+
+@cache
+def _taken_in(template: str) -> list[str]:
+    text = (Path(__file__).parent / template).read_text("utf-8")
+    return sorted({*map(str, find_referenced_templates(TEMPLATES.parse(text)))})
 
 
 def render(template: str, **values: object) -> str:

@@ -38,8 +38,12 @@ def stamp(path: str | Path) -> list[int] | None:
 
 def known(path: str | Path) -> str | None:
     """The digest of a file, if it was computed of the bytes that are there now."""
-    match _known.get(str(path)):
-        case [[*before], str(checksum)] if before == stamp(path):
+    return _known_of(str(path), stamp(path))
+
+
+def _known_of(path: str, now: list[int] | None) -> str | None:
+    match _known.get(path):
+        case [[*before], str(checksum)] if before == now:
             return checksum
     return None
 
@@ -49,7 +53,7 @@ def digest(path: str | Path) -> str | None:
     path, now = str(path), stamp(path)
     if now is None:
         return None
-    if checksum := known(path):
+    if checksum := _known_of(path, now):
         return checksum
     with suppress(OSError), open(path, "rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()

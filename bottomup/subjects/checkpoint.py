@@ -371,11 +371,7 @@ class Checkpoint(Subject):
         hidden: Tensor | None,
         lengths: Tensor | None,
     ) -> Tensor:
-        tokens = self.tokens(ids, lengths)
-        if hidden is not None:
-            of_layers = hidden.new_zeros(self.layers, *hidden.shape)
-            of_layers[layer - 1] = hidden
-            hidden = of_layers
+        tokens, hidden = self.tokens(ids, lengths), self.in_layer(layer, hidden)
         with one_pass(None, hidden) as seen, going_on.one_layer(stack, layer, below, seen) as above:
             ids, mask = self.filled(ids, tokens), tokens.long()
             output = self.encoder(ids, attention_mask=mask)

@@ -302,11 +302,17 @@ class Subject(ABC):
         are run from the start. hidden: tokens that no position but their own sees in this layer,
         bool `[batch, length]`; nothing is hidden in others.
         """
-        if hidden is not None:
-            of_layers = hidden.new_zeros(self.layers, *hidden.shape)
-            of_layers[layer - 1] = hidden
-            hidden = of_layers
+        hidden = self.in_layer(layer, hidden)
         return self.hidden_states(ids, hidden=hidden, lengths=lengths)[layer]
+
+    def in_layer(self, layer: int, hidden: Tensor | None) -> Tensor | None:
+        """Tokens hidden in one layer, counted from 1, `[batch, length]`, as a pass over all layers
+        takes them, `[layers, batch, length]`."""
+        if hidden is None:
+            return None
+        of_layers = hidden.new_zeros(self.layers, *hidden.shape)
+        of_layers[layer - 1] = hidden
+        return of_layers
 
     def _checked(
         self,

@@ -306,9 +306,10 @@ def test_code_that_is_edited_between_plan_and_job(checkout):
 ON_NODE = ("--mode", "remote", "--target-jobs", "fetch_corpus:origin=files", "--force")
 ON_NODE += ("--allowed-rules", "fetch_corpus", "--nolock", "--no-hooks", "--ignore-incomplete")
 OTHER_PYDANTIC = """
-import importlib.metadata
-found = importlib.metadata.version
-importlib.metadata.version = lambda name: "0.1" if name == "pydantic" else found(name)
+other = Path("other/pydantic-0.1.dist-info")
+other.mkdir(parents=True, exist_ok=True)
+(other / "METADATA").write_text("Name: pydantic\\nVersion: 0.1\\n")
+sys.path.insert(0, str(other.parent))
 """
 
 
@@ -316,7 +317,12 @@ CHANGED = [
     ("bottomup/corpus/sources/files.py", "    n_sides =", "    n = n_sides =", "code: {file}"),
     ("study.yaml", "text/de.txt}", "text/en.txt}", "options.target "),
     ("text/de.txt", "A sentence.", "B sentence.", "content "),
-    ("Snakefile", "import atexit\n", f"import atexit\n{OTHER_PYDANTIC}", "package: pydantic "),
+    (
+        "Snakefile",
+        "from pathlib import Path\n",
+        f"from pathlib import Path\n{OTHER_PYDANTIC}",
+        "package: pydantic ",
+    ),
 ]
 
 

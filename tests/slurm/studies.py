@@ -127,8 +127,8 @@ class Study:
         return [sys.executable, "-m", "snakemake", *self.command, "--cores", "1", *arguments]
 
     def start(self, *arguments: str, profile: bool = True) -> None:
-        """Start Snakemake, on the cluster or locally (where programs start warm), with as many
-        threads on both."""
+        """Start Snakemake, on the cluster or locally, with as many threads on both. Programs start
+        warm, unless faults are to strike them on the cluster."""
         how = [
             *("--profile", "profiles/slurm", "--latency-wait", "5"),
             *("--slurm-init-seconds-before-status-checks", "2"),
@@ -136,9 +136,11 @@ class Study:
         ]
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         command = self.snakemake(*(how if profile else []), *arguments)
+        if not (profile and self.cluster.accounting):
+            command = [sys.executable, str(WARM), *command]
         with (self.path / "log").open("a") as log:
             self.process = subprocess.Popen(
-                command if profile else [sys.executable, WARM, *command],
+                command,
                 cwd=self.path,
                 env=environment | {"OMP_NUM_THREADS": "1"},
                 stdout=log,

@@ -26,9 +26,7 @@ def load_into(model: nn.Module, path: Path) -> None:
     """
     tensors = load_weights(path)
     if wrong := unlike(model, tensors):
-        raise damaged(
-            path, f"{len(wrong)} weights are not those of its model, {wrong[0]} among them"
-        )
+        raise damaged(path, f"not of its model: {len(wrong)} of its weights, {wrong[0]} first")
     model.load_state_dict(tensors)
 
 
