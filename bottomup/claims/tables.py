@@ -357,7 +357,7 @@ def seeds_of(tables: Tables, names: Collection[str]) -> set[int]:
         for table in tables.values()
         for objective, seed in zip(OBJECTIVES, SEEDS, strict=True)
         if objective in table.rows
-        for seed in table.rows.loc[table.rows[objective].isin(names), seed]
+        for seed in table.rows.loc[table.rows[objective].isin(names), seed].unique()
     }
 
 
@@ -366,4 +366,4 @@ def _values(tables: Tables, columns: Sequence[str]) -> set:
     selected = (
         table.rows[name] for table in tables.values() for name in columns if name in table.rows
     )
-    return {value for column in selected for value in column}
+    return {value for column in selected for value in column.unique()}
