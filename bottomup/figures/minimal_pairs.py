@@ -28,7 +28,7 @@ THEIRS = {
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `minimal_pairs`: `x` is the phenomenon, and 5-grams are a
-    series of their own; and the published models of the phenomena that are asked about."""
+    series of their own; and the published models of the sets that are asked about."""
     measured = table(tables, "minimal_pairs", NEEDED)
     whole = measured[measured["set"] == ALL]
     of_model = whole[whole["by"] != NGRAMS].assign(series=lambda rows: rows["objective"])
@@ -37,7 +37,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     named = pd.concat([of_model, same]).rename(columns={"phenomenon": "x", "accuracy": "value"})
     ours = points(over_runs(named, ["series", "x"], UNIT), quantity="accuracy")
     places = [*(name for name in ours["x"].unique() if name != ALL), ALL]
-    drawn = join([ours, _published(tables, places)])
+    asked = measured.loc[measured["set"] != ALL, ["phenomenon", "set"]].drop_duplicates()
+    drawn = join([ours, _published(tables, asked)])
     figure = Figure(figsize=(7.6, 4.2), layout="constrained")
     axes = figure.subplots()
     looks = {name: look(name) for name in ordered(ours["series"])}
@@ -54,14 +55,15 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def _published(tables: Tables, places: list[str]) -> pd.DataFrame:
-    """Published means over the sets of each phenomenon, if given; of all sets only where every
-    phenomenon is asked about."""
-    rows = published_in(tables, "blimp")
+def _published(tables: Tables, asked: pd.DataFrame) -> pd.DataFrame:
+    """Published means of each phenomenon over the sets that are asked about, and of all of these,
+    if given; none where one of the sets is not published. asked: columns phenomenon and set."""
+    rows = published_in(tables, "blimp").rename(columns={"panel": "phenomenon", "x": "set"})
     rows = rows[rows["series"].isin(THEIRS)]
-    complete = {*places} >= {*rows["panel"]}
-    by = rows.groupby(["series", "panel"], sort=False)["y"].mean().rename_axis(["series", "x"])
-    parts = [by.reset_index(), rows.groupby("series")["y"].mean().reset_index().assign(x=ALL)]
-    means = pd.concat(parts if complete else parts[:1])
-    means = means[means["x"].isin(places)]
-    return points(means, "published", quantity="accuracy")
+    of_all = [(name, of) for name, of in asked.groupby("phenomenon", sort=False)]
+    means = [
+        same.groupby("series", as_index=False)["y"].mean().assign(x=name)
+        for name, of in [*of_all, (ALL, asked)]
+        if len(same := rows.merge(of)) == len(THEIRS) * len(of)
+    ]
+    return join([points(mean, "published", quantity="accuracy") for mean in means])

@@ -11,6 +11,7 @@ from typing import Any
 
 from bottomup.core import names
 from bottomup.core.errors import UserError
+from bottomup.corpus.segmentation import base
 from bottomup.objectives import Question
 from bottomup.plan.digest import ROOT
 from bottomup.plan.study import Study, tables
@@ -442,7 +443,8 @@ class Figures:
             module="similarity_between_runs",
             options={"calibrated": True},
         )
-        pairs = replace(figures["minimal_pairs"], published=("blimp",))
+        in_english = base(self.study.corpus.languages[0]) == "en"
+        pairs = replace(figures["minimal_pairs"], published=("blimp",) if in_english else ())
         return figures | {"similarity_calibrated": calibrated, "minimal_pairs": pairs}
 
     def _by_depth(self) -> dict[str, Figure]:

@@ -57,6 +57,12 @@ def changed(**keys):
     return config
 
 
+def figures_of(study):
+    subjects = Subjects(study)
+    measured = {name: module.TABLE.parts(subjects) for name, module in tables().items()}
+    return Figures(study, subjects, measured | {"gates": []})
+
+
 SHORT = {"training": {"max_tokens": 40_000, "short_first": []}}
 
 
@@ -926,6 +932,18 @@ def test_minimal_pairs_count_by_content_and_are_asked_of_what_predicts_the_sourc
     assert of_lm() != before
 
 
+@pytest.mark.parametrize(("source", "curves"), [("en", ("blimp",)), ("de", ())])
+def test_published_models_of_english_are_drawn_with_pairs_in_english_alone(
+    tmp_path, source, curves
+):
+    (tmp_path / "a.jsonl").write_text("a")
+    languages = {"corpus__languages": sorted(["en", "de"], key=source.__ne__)}
+    pairs = {"measures__minimal_pairs__folder": str(tmp_path)}
+    text = {"corpus__source": "libreoffice_help", "annotation__pipeline": None}
+    figures, _ = figures_of(load(changed(**languages, **pairs, **text))).drawn()
+    assert figures["minimal_pairs"].published == curves
+
+
 def test_examples_of_wordnet_count_by_content_and_are_asked_of_all_that_read_english(tmp_path):
     key = {"measures__wordnet__folder": str(tmp_path)}
     for name in FILES:
@@ -1503,9 +1521,7 @@ def test_curves_of_other_studies_are_those_that_these_have_drawn(tmp_path, monke
 
     def by_depth(**keys):
         study = load(changed(**keys))
-        subjects = Subjects(study)
-        measured = {name: module.TABLE.parts(subjects) for name, module in tables().items()}
-        figures, _ = Figures(study, subjects, measured | {"gates": []}).drawn()
+        figures, _ = figures_of(study).drawn()
         by_depth = {name: of for name, of in figures.items() if of.module == "by_depth"}
         return {name: (of.tables, of.options) for name, of in by_depth.items()}
 
@@ -1535,9 +1551,7 @@ def test_what_learns_to_go_on_and_to_fill_in_has_a_figure_of_each():
     parts = [{"objective": "lm", "share": 0.5}, {"objective": "mlm_causal", "share": 0.5}]
     objectives = {"lm": {}, "mlm": {}, "both": {"objective": "schedule", "parts": parts}}
     study = load(changed(objectives=objectives, pruning__penalties={}))
-    subjects = Subjects(study)
-    measured = {name: module.TABLE.parts(subjects) for name, module in tables().items()}
-    figures = Figures(study, subjects, measured)._information()
+    figures = figures_of(study)._information()
     shown = {name: f.options for name, f in figures.items() if "objective" in f.options}
     assert {name: (of["objective"], of["reading"]) for name, of in shown.items()} == {
         "mutual_information_lm": ("lm", "plain"),
