@@ -139,8 +139,8 @@ if workflow.is_main_process:
     for line in filter(
         None,
         [
-            *(STUDY.without_annotation(UNKNOWN), notice_of_only(), notice_of_beside()),
-            *(unlike_the_lock(), notice_of_text()),
+            *(STUDY.without_annotation(UNKNOWN, UNANNOTATED), notice_of_only()),
+            *(notice_of_beside(), unlike_the_lock(), notice_of_text()),
         ],
     ):
         print(line, file=sys.stderr)

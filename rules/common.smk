@@ -32,6 +32,8 @@ WHOLE = f"<results>/runs/{RUN}"
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 # Tables that the config asks for (`only`), but for which the study has nothing to measure.
 IN_VAIN = [name for name in STUDY.only if not MEASURES[name]]
+# Those that it would have if more were known of words.
+UNANNOTATED = [name for name in STUDY.unannotated() if MEASURES[name]]
 MEASURES |= dict.fromkeys(STUDY.left_out(), [])
 # Tables whose parts are joined to one CSV file.
 COLLECTED = [

@@ -195,14 +195,14 @@ class Study(Section):
         """The tables that are not made: those that the config leaves out or does not name, and
         those whose annotation is missing."""
         known = set(self.measures.probes.tasks) & set(self.known_of_words())
-        return [*self._not_asked(), *([] if known else ["probes"]), *self._unannotated()]
+        return [*self._not_asked(), *([] if known else ["probes"]), *self.unannotated()]
 
     def _not_asked(self) -> list[str]:
         """The tables that the config leaves out or does not name."""
         others = [name for name in TABLE_NAMES if self.only and name not in self.only]
         return [*self.leave_out, *others]
 
-    def _unannotated(self) -> list[str]:
+    def unannotated(self) -> list[str]:
         """The tables about annotated words alone that are asked for, if nothing is known of
         words."""
         if self.known_of_words():
@@ -210,16 +210,19 @@ class Study(Section):
         annotated = [name for name, module in tables().items() if module.TABLE.annotated]
         return [name for name in annotated if name not in self._not_asked()]
 
-    def without_annotation(self, figures: list[str]) -> str | None:
-        """One line about what is left out for lack of annotation, if anything; figures: the figures
-        left out."""
+    def without_annotation(self, figures: list[str], unannotated: list[str]) -> str | None:
+        """One line about what is left out for lack of annotation, if anything.
+
+        figures: the figures left out. unannotated: of the tables of this name, those that the study
+        would have with annotation.
+        """
         known = self.known_of_words()
         unknown = [name for task, name in ANNOTATED.items() if task not in known]
         if not unknown:
             return None
         probes = [task for task in self.measures.probes.tasks if task not in known]
         parts = [f"figures {', '.join(figures)}"] * bool(figures)
-        parts += [f"tables {', '.join(self._unannotated())}"] * bool(self._unannotated())
+        parts += [f"tables {', '.join(unannotated)}"] * bool(unannotated)
         parts += [f"probes for {', '.join(probes)}"] * bool(probes)
         parts += ["rows about them in other tables"]
         return (

@@ -1022,6 +1022,8 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     assert pending(summary) == outputs.of(*stale) - gone
     said = checkout.snakemake("--list-rules", "--configfile", "study.yaml").stderr
     assert f"null gives no parts of speech, relations, CCG categories: figures {figures[0]}" in said
+    # No fine-tuning, of which this study would have nothing anyway.
+    assert "; tables agreement, attention_trees, edge_probes, senses, structural_probe; " in said
 
 
 def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
