@@ -100,34 +100,77 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     """The elements that both languages have on the same page, or those of one language. A document
     is a page.
 
+    What a language has not translated is in English in its pages. Beside text of that language
+    alone it is left out; of pairs, cleaning drops it.
+
     Raises UserError if packages cannot be fetched or read, and if there are no pages.
     """
     try:
         download_folder.mkdir(parents=True, exist_ok=True)
         source, *target = (
-            _pages(options, language, download_folder) for language in options.languages
+            _required(options, language, download_folder) for language in options.languages
         )
+        english = _in_english(options, download_folder)
     except OSError as error:
         raise UserError(
             f"the help cannot be read or written ({error}); free some space, move away what is in "
             "its place, or mend its permissions"
         ) from error
-    rows, unpaired = [], []
+    rows, unpaired, untranslated = [], [], []
     for page in sorted(source):
         for element, text in source[page].items():
-            if all(element in pages.get(page, {}) for pages in target):
+            if english.get(page, {}).get(element) == text:
+                untranslated.append(text)
+            elif all(element in pages.get(page, {}) for pages in target):
                 rows.append((page, element, text, *(pages[page][element] for pages in target)))
             else:
                 unpaired.append(text)
-    step, key = "pairing elements of both languages", "corpus.sources.libreoffice_help"
-    lost = of_texts(step, key, unpaired, len(rows) + len(unpaired), "elements")
-    return carry(pd.DataFrame(rows, columns=options.columns, dtype=str), tell([lost]))
+    key, unit = "corpus.sources.libreoffice_help", "elements"
+    lost = [
+        of_texts(step, key, texts, len(rows) + len(texts), unit)
+        for step, texts in (
+            ("pairing elements of both languages", unpaired),
+            ("leaving out what is not translated", untranslated),
+        )
+    ]
+    return carry(pd.DataFrame(rows, columns=options.columns, dtype=str), tell(lost))
+
+
+def _in_english(options: Options, folder: Path) -> dict[str, dict[str, str]]:
+    """The elements in English as from `_pages`, if the text is of another language alone.
+
+    None, with a warning, where there are no English pages, as in a folder of one's own.
+    """
+    if len(options.languages) > 1 or options.languages == ("en",):
+        return {}
+    pages = _pages(options, "en", folder)
+    if not pages:
+        log.warning(
+            "no English pages, %s/text/**/*.html, in %s: sentences that are not translated, which "
+            "help pages have in English, cannot be told and stay; put these pages there",
+            *(TAGS["en"], _where(options)),
+        )
+    return pages
+
+
+def _required(options: Options, language: str, folder: Path) -> dict[str, dict[str, str]]:
+    """The elements of all pages of a language, see `_pages`. Raises UserError if there is none."""
+    if pages := _pages(options, language, folder):
+        return pages
+    raise UserError(
+        f"no help pages in {_where(options)}; expected {TAGS[language]}/text/**/*.html at some "
+        "depth"
+    )
+
+
+def _where(options: Options) -> str:
+    return str(options.folder or f"what {options.origin} gave")
 
 
 def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str, str]]:
     """The elements of all pages of a language: page -> element id -> text.
 
-    Raises UserError if there is no page, or if a page is not text.
+    Raises UserError if a page is not text.
     """
     is_page = re.compile(rf"(?:^|/){TAGS[language]}/text/(.+\.html)$")
     pages = {}
@@ -141,11 +184,6 @@ def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str,
                 f"the page {path} is damaged or not UTF-8 ({error}); get it again, or convert it, "
                 "for example with iconv"
             ) from error
-    if not pages:
-        where = options.folder or f"what {options.origin} gave"
-        raise UserError(
-            f"no help pages in {where}; expected {TAGS[language]}/text/**/*.html at some depth"
-        )
     return pages
 
 

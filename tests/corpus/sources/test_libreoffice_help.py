@@ -54,12 +54,33 @@ def test_either_direction(help_packs, tmp_path):
     assert table[["target", "source"]].iloc[0].tolist() == EXPECTED[0][1:]
 
 
-def test_one_language_alone_needs_no_other(help_packs, tmp_path):
-    (help_packs / "helppack_en-US.tar.gz").unlink()
+def test_one_language_alone(help_packs, tmp_path):
     table = fetch(of_packs(help_packs, languages=("de",)), tmp_path)
     assert table.columns.tolist() == ["document", "element", "source"]
     both = [[element, german] for element, _, german in EXPECTED]
     assert table[["element", "source"]].to_numpy().tolist() == both * 2
+
+
+def test_of_one_language_alone_what_is_left_in_english_is_left_out(tmp_path, caplog):
+    """Half of Debian's help in Japanese is English, in which a model of Japanese has no part."""
+    for tag, texts in {
+        "en-US": ["File", "Open", "Save"],
+        "ja": ["ファイル", "Open", "Save"],
+    }.items():
+        (page := tmp_path / tag / "text/a.html").parent.mkdir(parents=True)
+        page.write_text("".join(f'<p id="p{i}">{text}</p>' for i, text in enumerate(texts)))
+
+    def texts(language):
+        own = {"from": "folder", "folder": tmp_path, "languages": (language,)}
+        return fetch(Options(**own), tmp_path)["source"].tolist()
+
+    assert texts("en") == ["File", "Open", "Save"]
+    assert texts("ja") == ["ファイル"]
+    [said] = caplog.messages
+    assert "what is not translated dropped 2 of 3 elements" in said
+    (tmp_path / "en-US").rename(tmp_path / "en")
+    assert texts("ja") == ["ファイル", "Open", "Save"]
+    assert caplog.messages[1].startswith("no English pages, en-US/text/**/*.html, in ")
 
 
 def test_a_help_pack_is_downloaded_once(help_packs, tmp_path):
