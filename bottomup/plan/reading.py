@@ -8,6 +8,7 @@ import argparse
 import json
 import re
 import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, suppress
@@ -133,6 +134,11 @@ def started(workflow: "Workflow", given: argparse.Namespace) -> tuple[dict, list
         raise UserError(
             f"planned by the library in {ROOT}, not by that of this repository, which jobs run; "
             "unset PYTHONPATH, or start by ./study"
+        )
+    if (encoding := sys.getfilesystemencoding()) != "utf-8":
+        raise UserError(
+            f"started where names of files are in {encoding}, as the locale says; allowed: UTF-8, "
+            "in which jobs read them: export PYTHONUTF8=1, or start by ./study"
         )
     for option in sorted(ONCE):
         if len(getattr(given, option)) > 1:

@@ -238,6 +238,14 @@ def test_a_repository_whose_path_would_be_read_as_something_else(tmp_path, monke
         started(start, typed([]))
 
 
+def test_a_start_where_names_of_files_are_in_another_encoding(monkeypatch):
+    """As with LANG=en_US: a file called текст.ru would be said not to be there."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "iso8859-1")
+    with pytest.raises(UserError, match=r"in iso8859-1, .* allowed: UTF-8, .* PYTHONUTF8=1"):
+        started(a_start(), typed([]))
+
+
 def test_a_start_in_another_folder_says_where_to_go(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as raised:

@@ -339,6 +339,12 @@ def test_the_library_is_that_of_the_folder(study, folder, monkeypatch):
     assert study() == f"\n{folder}"
 
 
+def test_names_of_files_are_in_utf_8_whatever_the_locale(study, folder, monkeypatch):
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    (folder / ".venv/bin/python").write_text('#!/usr/bin/env bash\nprintf "%s" "$PYTHONUTF8"\n')
+    assert study() == "\n1"
+
+
 @pytest.mark.parametrize("given", [["--help"], ["-h"], ["smoke", "--help"], ["gpu", "-n", "-h"]])
 def test_help_needs_no_environment_and_lists_the_studies(study, given):
     usage, *studies, last = study(*given).splitlines()
