@@ -4,6 +4,8 @@ A model that reads single sentences seldom sees a token again, and has little us
 looks far back.
 """
 
+import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,9 @@ def packed(pairs: pd.DataFrame, most: int) -> pd.DataFrame:
     `most` words; a longer sentence stays alone.
 
     They follow each other if they did so in the raw text, before anything was dropped. Between them
-    is a space, or where words have marks between them, a mark. Other columns are those of the first
-    pair.
+    is a space; in a side whose words have marks between them, a mark between wide characters, as
+    those of Chinese and Japanese are: Thai has no spaces between words, but between sentences.
+    Other columns are those of the first pair.
     """
     sides = [side for side in SIDES if side in pairs]
     lengths = np.array([[len(words(text)) for text in pairs[side]] for side in sides]).T
@@ -33,6 +36,19 @@ def packed(pairs: pd.DataFrame, most: int) -> pd.DataFrame:
             first[row], total = row, length
     aggregation: dict[Any, Any] = dict.fromkeys(pairs, "first")
     for side in sides:
-        marked = pairs[side].str.contains(MARK).any()
-        aggregation[side] = (MARK if marked else " ").join
+        aggregation[side] = _joined if pairs[side].str.contains(MARK).any() else " ".join
     return pairs.groupby(first).agg(aggregation).reset_index(drop=True)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Sentences in a language whose words have marks between them, as one text."""
+    passage, *others = texts
+    for text in others:
+        passage += (MARK if _is_wide(passage[-1]) and _is_wide(text[0]) else " ") + text
+    return passage
+
+
+def _is_wide(character: str) -> bool:
+    """Whether it is as wide as a Chinese character; of quotation marks, fonts decide."""
+    width = unicodedata.east_asian_width(character)
+    return width in "WF" or (width == "A" and unicodedata.category(character)[0] == "P")

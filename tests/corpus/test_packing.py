@@ -55,6 +55,23 @@ def test_words_of_languages_without_spaces_get_no_space_between_sentences():
     assert words(passage["target"]) == [word for text in cleaned["target"] for word in words(text)]
 
 
+@pytest.mark.parametrize(
+    ("language", "texts", "expected"),
+    [
+        ("th", ["ภาษาไทยเปิดไฟล์", "เปิดไฟล์ใหม่"], "ภาษาไทยเปิดไฟล์ เปิดไฟล์ใหม่"),
+        ("zh", ["打开 Calc", "Writer 文件。”", "他们去了。"], "打开 Calc Writer 文件。”他们去了。"),
+    ],
+)
+def test_sentences_have_the_space_between_them_that_their_language_writes(
+    language, texts, expected
+):
+    raw = pd.DataFrame({"document": "page", "source": texts})
+    cleaned, _, _ = clean(joined({"files": raw}), [language], 2, 100, 9.0)
+    [passage] = packed(cleaned, 100)["source"]
+    assert unmarked(passage) == expected
+    assert words(passage) == [word for text in cleaned["source"] for word in words(text)]
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 9)), min_size=1),
     st.integers(2, 20),
