@@ -14,6 +14,7 @@ from bottomup.core import names
 from bottomup.core.names import TWIN
 from bottomup.core.schema import validated
 from bottomup.core.settings import GOLD, Measured
+from bottomup.corpus import drawn
 from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.corpus.folders import below
 from bottomup.corpus.reference import settings_of
@@ -25,6 +26,7 @@ from bottomup.plan.study import Study, tables
 from bottomup.plan.subjects import SIDES, Subjects
 
 ANNOTATORS = "bottomup.corpus.annotation"
+MADE_UP = ("a made-up language", "its translation")  # in place of the names of languages
 
 
 class Slice(dict):
@@ -357,6 +359,13 @@ class Slices:
         """How many tokens each run of an objective is trained on; None if it is not, or unknown."""
         return self.study.tokens_told(objective) if objective in self.subjects.trained else None
 
+    def _languages_told(self) -> list[str]:
+        """The languages of the text as a page calls them; what sources draw is in none."""
+        languages = self.study.corpus.languages
+        sources = map(self.study.source_options, self.study.corpus.source)
+        made_up = all(isinstance(source, drawn.Options) for source in sources)
+        return [*MADE_UP][: len(languages)] if made_up else languages
+
     def write_latex(self, wildcards) -> Slice:
         options = {}
         if wildcards.table == "mutual_information":
@@ -375,7 +384,7 @@ class Slices:
         config["seeds"] = max(seeds, key=len, default=study.seeds)
         values = self._size() | {
             "trained": bool(self.subjects.trained),
-            "languages": study.corpus.languages,
+            "languages": self._languages_told(),
             "figures": figures,
             "config": config,
             "repository": study.site.repository,

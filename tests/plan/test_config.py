@@ -1547,6 +1547,26 @@ def test_curves_of_other_studies_are_those_that_these_have_drawn(tmp_path, monke
     assert by_depth(study="ours") == {}
 
 
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({}, ["en", "de"]),
+        ({"corpus__source": "brackets"}, ["a made-up language", "its translation"]),
+        (
+            {
+                "corpus__source": "hidden_markov",
+                "corpus__languages": ["en"],
+                "objectives__mt": None,
+                "pruning__penalties__mt": None,
+            },
+            ["a made-up language"],
+        ),
+    ],
+)
+def test_a_page_calls_a_language_that_is_drawn_by_no_name(keys, told):
+    assert Slices(load(changed(**keys))).show_index([])["languages"] == told
+
+
 def test_what_learns_to_go_on_and_to_fill_in_has_a_figure_of_each():
     parts = [{"objective": "lm", "share": 0.5}, {"objective": "mlm_causal", "share": 0.5}]
     objectives = {"lm": {}, "mlm": {}, "both": {"objective": "schedule", "parts": parts}}
