@@ -2,7 +2,7 @@
 
 import re
 
-_QUOTES = "\"'«»„“”‘’‚()[]"
+_QUOTES = "\"'«»„“”‘’‚()[]¿¡"  # and what Spanish questions and exclamations begin with
 _CLOSING = "」』）】》〉〕］｝”’»\"')]"
 # The end of a sentence, with closing quotation marks. A full stop and its like need white space
 # after them. Marks that end only sentences (`sure`) do not: those of Chinese and Japanese, Hindi,
