@@ -4,6 +4,8 @@ import re
 
 _QUOTES = "\"'«»„“”‘’‚()[]¿¡"  # and what Spanish questions and exclamations begin with
 _CLOSING = "」』）】》〉〕］｝”’»\"')]"
+# What may stand before its first letter; in French a space follows «.
+_OPENING = re.compile(rf"(?:[{re.escape(_QUOTES)}]|(?<=«)\s)*")
 # The end of a sentence, with closing quotation marks. A full stop and its like need white space
 # after them. Marks that end only sentences (`sure`) do not: those of Chinese and Japanese, Hindi,
 # Urdu, Armenian, Amharic, Burmese, Khmer (but not in its ។ល។, which is "etc.").
@@ -27,7 +29,8 @@ def split(text: str) -> list[str]:
     sentences, start = [], 0
     for end in _END.finditer(text):
         before = text[max(start, end.start() - _LONGEST_SHORT) : end.start()]
-        after = text[end.end() : end.end() + _LONGEST_OPENING].lstrip(_QUOTES)[:1]
+        after = text[end.end() : end.end() + _LONGEST_OPENING]
+        after = _OPENING.sub("", after, count=1)[:1]
         starts = after.isalpha() and after == after.title() and not _SHORT.search(before)
         if starts or end["sure"] is not None:
             sentences.append(text[start : end.end()].strip())

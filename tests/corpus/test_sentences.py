@@ -18,6 +18,7 @@ from bottomup.corpus.sentences import aligned, split
         ("Er sagt: »Nein.« »Doch!« Ende", ["Er sagt: »Nein.«", "»Doch!«", "Ende"]),
         ("(See below.) Это так. Да", ["(See below.)", "Это так.", "Да"]),
         ("See e.g. the manual. and more", ["See e.g. the manual. and more"]),
+        ("Ouvrez. « Fichier ». «\xa0Non\xa0»", ["Ouvrez.", "« Fichier ».", "«\xa0Non\xa0»"]),
         ("Ábralo. ¿Guardar? «¡Sí!» Ya", ["Ábralo.", "¿Guardar?", "«¡Sí!»", "Ya"]),
         ("", [""]),
         ("他说：“好。”请打开。真的吗？！是", ["他说：“好。”", "请打开。", "真的吗？！", "是"]),
