@@ -16,7 +16,7 @@ NEEDED = [
     *("objective", "seed", "layer", "pairs", "centered"),
     *("value", "ci_low", "ci_high", WITHOUT, "by_tokens", "n"),
 ]
-# By kind of pairs, what the second sentence is; in a panel each.
+# By kind of pairs, what the second sentence is; in a panel each, where a study has such pairs.
 PAIRS = {
     "rated": "two sentences, as rated",
     "translation": "another sentence, by translations",
@@ -24,7 +24,6 @@ PAIRS = {
     "dropped": "the same, words dropped",
     "reordered": "the same, words reordered",
 }
-RATED = "rated"  # where a study has ratings
 QUANTITY = "rank correlation with BERTScore"
 
 
@@ -38,10 +37,10 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     shown = measured[~measured["centered"].astype(bool)]
     drawn = points(over_runs(shown, ["panel", "series", "x"], COSINE), quantity=QUANTITY)
     present = {*shown["panel"]}
-    panels = {name: label for name, label in PAIRS.items() if name != RATED or name in present}
+    panels = {name: label for name, label in PAIRS.items() if name in present}
     columns = (len(panels) + 1) // 2
     figure = Figure(figsize=(4.2 * columns, 5.6), layout="constrained")
-    grid = figure.subplots(2, columns)
+    grid = figure.subplots(2, columns, squeeze=False)
     for axes in grid.flat[len(panels) :]:
         axes.set_axis_off()
     for axes, (name, label) in zip(grid.flat, panels.items(), strict=False):
