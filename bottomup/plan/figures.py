@@ -11,7 +11,6 @@ from typing import Any
 
 from bottomup.core import names
 from bottomup.core.errors import UserError
-from bottomup.corpus.segmentation import base
 from bottomup.objectives import Question
 from bottomup.plan.digest import ROOT
 from bottomup.plan.study import Study, tables
@@ -443,7 +442,7 @@ class Figures:
             module="similarity_between_runs",
             options={"calibrated": True},
         )
-        in_english = base(self.study.corpus.languages[0]) == "en"
+        in_english = self.study.source_language() == "en"
         pairs = replace(figures["minimal_pairs"], published=("blimp",) if in_english else ())
         return figures | {"similarity_calibrated": calibrated, "minimal_pairs": pairs}
 

@@ -14,7 +14,6 @@ from bottomup.core import names
 from bottomup.core.names import TWIN
 from bottomup.core.schema import validated
 from bottomup.core.settings import GOLD, Measured
-from bottomup.corpus import drawn
 from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.corpus.folders import below
 from bottomup.corpus.reference import settings_of
@@ -362,9 +361,7 @@ class Slices:
     def _languages_told(self) -> list[str]:
         """The languages of the text as a page calls them; what sources draw is in none."""
         languages = self.study.corpus.languages
-        sources = map(self.study.source_options, self.study.corpus.source)
-        made_up = all(isinstance(source, drawn.Options) for source in sources)
-        return [*MADE_UP][: len(languages)] if made_up else languages
+        return languages if self.study.source_language() else [*MADE_UP][: len(languages)]
 
     def write_latex(self, wildcards) -> Slice:
         options = {}

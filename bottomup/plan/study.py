@@ -37,7 +37,9 @@ from bottomup.core.settings import (
     unique,
 )
 from bottomup.core.trunks import OF_LAYER, TRUNKS
+from bottomup.corpus import drawn
 from bottomup.corpus.batches import Text
+from bottomup.corpus.segmentation import base
 from bottomup.corpus.tokens import TokenFile
 from bottomup.objectives import Objective, kind
 from bottomup.plan.objective_sections import (
@@ -181,6 +183,13 @@ class Study(Section):
         """The options of a source, with its defaults and the languages of all."""
         languages = {"languages": self.corpus.languages}
         return validated(source_model(name), self.corpus.sources.get(name, {}) | languages)
+
+    def source_language(self) -> str | None:
+        """The language of the source side, without its region; None if it is made up, as what
+        sources draw is."""
+        sources = map(self.source_options, self.corpus.source)
+        made_up = all(isinstance(source, drawn.Options) for source in sources)
+        return None if made_up else base(self.corpus.languages[0])
 
     def known_of_words(self) -> list[str]:
         """What is known of each held-out word, as in `measures.probes.tasks`; categories come from

@@ -7,7 +7,6 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from bottomup.core.settings import Section, Seed, Trained, key
-from bottomup.corpus.segmentation import base
 from bottomup.tables import Table, reading_alone
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def of_english(subjects: "Subjects") -> list[str]:
     """The runs of `reading_alone` if the text is English, else none."""
-    return reading_alone(subjects) if base(subjects.study.corpus.languages[0]) == "en" else []
+    return reading_alone(subjects) if subjects.study.source_language() == "en" else []
 
 
 TABLE = Table(

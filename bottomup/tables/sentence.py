@@ -21,8 +21,7 @@ def first_of_all(subjects: "Subjects") -> list[str]:
     """The first run of all that is looked at; none if the sentence is in another language than the
     text."""
     study = subjects.study
-    foreign = study.corpus.languages[0].partition("_")[0] != "en"
-    if foreign and study.measures.sentence.text == ENGLISH:
+    if study.source_language() != "en" and study.measures.sentence.text == ENGLISH:
         return []
     return subjects.first_runs(subjects.looked_at)
 

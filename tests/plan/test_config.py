@@ -228,6 +228,16 @@ def test_an_english_sentence_is_shown_to_models_of_english(languages, text, show
     assert bool(parts) == shown
 
 
+@pytest.mark.parametrize(
+    ("sources", "asked"),
+    [("hidden_markov", False), ("brackets", False), (["man_pages", "brackets"], True)],
+)
+def test_models_of_a_made_up_language_are_asked_nothing_of_english(sources, asked):
+    subjects = Subjects(load(changed(corpus__source=sources)))
+    for name in ("sentence", "agreement"):
+        assert bool(tables()[name].TABLE.parts(subjects)) == asked
+
+
 @pytest.mark.parametrize("n", [1, 41])
 def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
     config = overlaid(DEFAULT, {"measures": {"sentence": {"text": "w " * n}}})
