@@ -396,11 +396,10 @@ function newPicture() {
   drawPicture();
 }
 
-// The text around the word of a point.
+// The text around the word of a point, cut between characters.
 function near(n) {
-  const [before, word, after] = [...marked(n)[0].childNodes].map(part => part.textContent);
-  const cut = (text, from, to) => text.length > 40 ? text.slice(from, to) : text;
-  return `${cut(before, -40)}${word}${cut(after, 0, 40)}`;
+  const [before, word, after] = [...marked(n)[0].childNodes].map(part => [...part.textContent]);
+  return [...before.slice(-40), ...word, ...after.slice(0, 40)].join('');
 }
 
 // The sentence of a point, in the direction of its script; its word is marked.

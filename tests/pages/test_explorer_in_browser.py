@@ -1,5 +1,7 @@
 """The explorer of a made-up study in Chromium, from disk and without a network."""
 
+import re
+
 import pandas as pd
 import pytest
 from selenium.webdriver import ActionChains
@@ -344,6 +346,22 @@ def test_a_word_written_from_the_right_turns_no_other_text(shown, tmp_path):
         )
         before, last = (shown.execute_script(script, element, n) for n in (3, 1))
         assert before < last, element
+
+
+@pytest.mark.parametrize("more", ["", "b", "bb"])
+def test_the_text_beside_a_point_is_cut_between_characters(shown, tmp_path, more):
+    """An emoji is two units of JavaScript's text."""
+    [page] = tmp_path.rglob("explorer.html")
+    before, sentences, after = re.split(
+        r'("projected":{"sentences":.*?])(?=,"pictures")', page.read_text(), maxsplit=1
+    )
+    longer = re.sub(r'"(?=[],])', f'{more}{"b😀" * 40}"', sentences)
+    page.write_text(before + longer + after)
+    shown.get(page.as_uri())
+    points = wait(shown, lambda: find(shown, "#pictures-chart .mark-symbol.role-mark path"))
+    ActionChains(shown).move_to_element(points[0]).perform()
+    tips = wait(shown, lambda: [t for t in find(shown, "#vg-tooltip-element") if t.is_displayed()])
+    assert "😀" in tips[0].text and not re.search("[\ud800-\udfff\ufffd]", tips[0].text)
 
 
 def first_point(driver):
