@@ -60,6 +60,7 @@ with in_one_line("the study cannot start:\n"):
     else:
         require_packages(STUDY)
 
+BEFORE = running.last(Path(f"results/{STUDY.study}"))
 if workflow.is_main_process:
     with in_one_line():
         links.require_none(Path(f"results/{STUDY.study}"))
@@ -96,7 +97,7 @@ pathvars:
 
 onstart:
     with in_one_line():
-        running.start(Path(f"results/{STUDY.study}"))
+        running.start(Path(f"results/{STUDY.study}"), BEFORE)
         write_plan(workflow.dag.needrun_jobs())
     if workflow.touch:
         print(

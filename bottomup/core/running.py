@@ -34,13 +34,24 @@ _held: list[TextIO] = []  # open while this process lives
 stopped = threading.Event()  # by a signal, since `start`
 
 
-def start(folder: Path) -> None:
+def last(folder: Path) -> str | None:
+    """Which Snakemake ran the study in `folder` last; "" if none has, None while one runs it. Asked
+    before a plan, it tells `start` whether another one has changed what the plan rests on."""
+    with suppress(OSError), (folder / MAY_RUN).open() as may_run:
+        return may_run.read() if _take(may_run, fcntl.LOCK_SH) else None
+    return ""
+
+
+def start(folder: Path, before: str | None) -> None:
     """Become the one Snakemake that runs the study in `folder`; a signal to stop also stops its
     jobs.
 
     It waits for jobs that an earlier Snakemake left behind and that are about to end.
 
-    Raises UserError if another Snakemake runs the study, or if the folder cannot be written.
+    before: the `last` one before this one planned.
+
+    Raises UserError if another Snakemake runs the study, or has run it since `before`, or if the
+    folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,6 +59,12 @@ def start(folder: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         may_run, still_run = ((folder / name).open("a+") for name in (MAY_RUN, STILL_RUN))
         _hold(may_run, still_run)
+        may_run.seek(0)
+        if (other := may_run.read()) != before:
+            raise UserError(
+                f"another Snakemake ({other}) ran the study in {folder} while this one planned; "
+                "run the same command again, which plans anew"
+            )
         this = f"process {os.getpid()} on {os.uname().nodename}"
         may_run.truncate(0)
         print(this, end="", file=may_run, flush=True)

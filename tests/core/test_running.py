@@ -17,7 +17,12 @@ from tests.tiny import ROOT
 SNAKEMAKE = """
 import pathlib, sys, time
 from bottomup.core import running
-running.start(pathlib.Path(sys.argv[1]))
+study = pathlib.Path(sys.argv[1])
+before = running.last(study)
+if "plans" in sys.argv:
+    print("planning", flush=True)
+    sys.stdin.readline()
+running.start(study, before)
 try:
     print("started", flush=True)
     time.sleep(60)
@@ -93,7 +98,7 @@ def job(process, tmp_path):
 def test_a_second_one_ends_in_a_line_and_the_first_goes_on(snakemake, tmp_path):
     first = snakemake()
     with pytest.raises(UserError) as error:
-        running.start(tmp_path / "study")
+        running.start(tmp_path / "study", None)
     assert str(error.value) == (
         f"another Snakemake (process {first.pid} on {os.uname().nodename}) runs the study in "
         f"{tmp_path}/study; wait until it ends, or stop it"
@@ -104,6 +109,24 @@ def test_a_second_one_ends_in_a_line_and_the_first_goes_on(snakemake, tmp_path):
 def test_studies_of_one_folder_run_side_by_side(process, tmp_path):
     both = [process(SNAKEMAKE, tmp_path / name) for name in ("one", "other")]
     assert [each.poll() for each in both] == [None, None]
+
+
+@pytest.mark.parametrize("is_planned_beside_it", [True, False])
+def test_a_plan_of_before_another_one_ran_is_not_carried_out(snakemake, is_planned_beside_it):
+    """What the other one made would count as it was before."""
+    first = snakemake() if is_planned_beside_it else None
+    planning = snakemake("plans", waits=False)
+    assert planning.stdout.readline() == "planning\n"
+    first = first or snakemake()
+    first.kill()
+    first.wait()
+    let_end(planning)
+    assert planning.wait(60) == 1
+    this = f"process {first.pid} on {os.uname().nodename}"
+    said = planning.stderr.read()
+    assert f"another Snakemake ({this}) ran the study in " in said
+    assert said.endswith("while this one planned; run the same command again, which plans anew\n")
+    snakemake()
 
 
 def test_jobs_end_with_a_snakemake_that_is_killed_and_the_next_one_starts(snakemake, job):
@@ -200,14 +223,14 @@ def test_a_study_that_is_deleted_while_it_runs(monkeypatch, tmp_path):
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "results").write_text("a file")
     with pytest.raises(UserError, match="results/study cannot be written: Not a directory"):
-        running.start(tmp_path / "results/study")
+        running.start(tmp_path / "results/study", "")
 
 
 def test_a_folder_that_others_may_write_alone(monkeypatch, tmp_path):
     """Its locks are there from before, and may be written."""
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(UserError, match="results/study cannot be written: Permission denied"):
-        running.start(tmp_path / "results/study")
+        running.start(tmp_path / "results/study", "")
 
 
 def test_a_file_system_without_locks_has_jobs_that_follow_nobody(monkeypatch, tmp_path, caplog):
@@ -216,7 +239,7 @@ def test_a_file_system_without_locks_has_jobs_that_follow_nobody(monkeypatch, tm
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
     monkeypatch.delenv(running.FOLDER, raising=False)
-    running.start(tmp_path)
+    running.start(tmp_path, running.last(tmp_path))
     assert "has no locks: start one Snakemake at a time" in caplog.text
     assert running.FOLDER not in os.environ
 
