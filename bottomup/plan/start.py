@@ -142,7 +142,8 @@ def is_part() -> bool:
     """Whether the command asks for a part of the study, so that the rest may be stale."""
     (workflow,) = _workflows
     asked = workflow.dag_settings
-    return bool({*asked.targets} - {"all"} or asked.until or asked.omit_from or asked.batch)
+    fewer = asked.until or asked.omit_from or asked.batch or asked.allowed_rules
+    return bool({*asked.targets} - {"all"} or fewer)
 
 
 def makes(path: Path) -> bool:

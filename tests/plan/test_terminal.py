@@ -192,6 +192,7 @@ def test_what_an_earlier_config_has_left_is_no_result(said, tmp_path):
         ({"targets": {"plot_a"}}, "what was asked for", "All of it, as last made"),
         ({"until": {"plot_a"}}, "what was asked for", "All of it, as last made"),
         ({"omit_from": {"plot_a"}}, "what was asked for", "All of it, as last made"),
+        ({"allowed_rules": {"plot_a"}}, "what was asked for", "All of it, as last made"),
     ],
 )
 def test_of_a_part_the_rest_may_be_stale(asked, up, page, said, tmp_path):
