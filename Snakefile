@@ -184,6 +184,7 @@ rule all:
         if CLAIMS
         else [],
         BESIDE,
+        LATEX_MADE,
         rules.show_index.output.page,
         rules.show_explorer.output.page,
     localrule: True

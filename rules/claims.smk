@@ -236,6 +236,12 @@ LATEX = {
         if MEASURES[name]
     },
 }
+# They are made on demand. Those that are there may be in a paper, so a study keeps them as all else.
+LATEX_MADE = [
+    file
+    for file in expand(f"results/{STUDY.study}/latex/{{table}}.tex", table=LATEX)
+    if os.path.exists(file)
+]
 
 
 rule write_latex:

@@ -13,7 +13,7 @@ from bottomup.claims import published, published_heads
 from bottomup.pages import latex
 from bottomup.plan.study import tables
 from bottomup.published import load_published
-from tests.plan.checkouts import ROOT
+from tests.plan.checkouts import RESULTS, ROOT
 
 FILES = sorted((ROOT / "rules").glob("*.smk"))
 # A rule's indentation, its name (none where a loop makes rules), and all that is further in.
@@ -95,6 +95,14 @@ def test_tables_in_latex_are_made_on_demand(built, outputs):
     made = {output for output in built.summary("latex") if output.startswith("latex/")}
     assert made == {f"latex/{name}.tex" for name in latex.TABLES}
     assert made.isdisjoint(outputs.rules)
+
+
+def test_a_table_in_latex_that_is_there_is_kept_as_all_else(checkout):
+    """Else it would stay in a paper when a measure is edited or a seed is added."""
+    table = checkout.path / RESULTS / "latex/quality.tex"
+    table.parent.mkdir()
+    table.write_text("of an earlier study")
+    assert checkout.planned() == {"latex/quality.tex"}
 
 
 def test_calibration_has_the_published_curves_that_it_reads_among_its_inputs(records, monkeypatch):
