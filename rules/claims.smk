@@ -206,7 +206,8 @@ rule plan_next_look:
     input:
         claims=CLAIMS,
     output:
-        look="<results>/next_look.yaml",
+        # The config of the look before, which the command may name: kept until this one is written.
+        look=update("<results>/next_look.yaml"),
     log:
         "<logs>/plan_next_look.log",
     benchmark:

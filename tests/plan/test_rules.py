@@ -105,6 +105,16 @@ def test_a_table_in_latex_that_is_there_is_kept_as_all_else(checkout):
     assert checkout.planned() == {"latex/quality.tex"}
 
 
+def test_a_look_that_cannot_be_planned_leaves_the_file_of_the_one_before(checkout):
+    """The command that asks for it names that file as a config, and is to be given again."""
+    look, asked = checkout.path / RESULTS / "next_look.yaml", "objectives: {lm: {n_seeds: 2}}\n"
+    look.write_text(asked)
+    files = ["--configfile", "study.yaml", f"{RESULTS}next_look.yaml"]
+    failed = checkout.snakemake("--cores", "1", *files, "--", "plan_next_look", check=False)
+    assert failed.returncode == 1 and "Error in rule plan_next_look" in failed.stderr
+    assert look.read_text() == asked
+
+
 def test_calibration_has_the_published_curves_that_it_reads_among_its_inputs(records, monkeypatch):
     read = set()
 
