@@ -43,7 +43,7 @@ MISLEADING = {
     "--rerun-triggers": "some of the changes that make a result stale would not count",
     "--trust-io-cache": "files that changed since an earlier plan would not count",
     "--max-checksum-file-size": "larger inputs would count by time; allowed: that of "
-    "profiles/default",
+    "profiles/default, which Snakemake reads unless --workflow-profile names another",
     "--consider-ancient": "changes of some inputs would not count",
     "--persistence-backend": "scripts/find_damaged.py would find no records; allowed: file",
     "--all-temp": "results would be deleted once no job needs them",
@@ -108,7 +108,7 @@ def understood(arguments: list[str]) -> Iterator[None]:
             if not error.code or isinstance(error.code, str):
                 raise
             *_, line = [*filter(None, stderr.getvalue().splitlines())]
-            what = line.partition("error: ")[2]
+            what = re.split("error: ", line, maxsplit=1, flags=re.IGNORECASE)[-1].removesuffix(".")
             raise UserError(f"{what}; allowed: what snakemake --help says") from error
         except Exception as error:  # for a wrong value, any error, which does not name the option
             what = f"{shlex.join(arguments)}: {' '.join(str(error).split())}"

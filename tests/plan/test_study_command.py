@@ -132,6 +132,12 @@ def test_what_snakemake_does_not_understand_is_one_line(folder):
         start.parsed(["--cores", "1", "--dryrunn"])
 
 
+def test_a_profile_that_is_not_there_is_named(folder):
+    """Snakemake begins that line otherwise than those about its arguments."""
+    with pytest.raises(UserError, match=r"^profile directory given \(none_here\), but no profile"):
+        start.parsed(["--cores", "1", "--profile", "none_here"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
