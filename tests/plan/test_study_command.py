@@ -334,6 +334,14 @@ def test_the_environment_is_made_first(study):
     assert study("smoke", "-n") == "\n-m\nbottomup.plan\nsmoke\n-n\n"
 
 
+def test_a_link_to_it_runs_it_in_its_own_folder(study, folder, tmp_path):
+    link = tmp_path / "bin/study"
+    link.parent.mkdir()
+    link.symlink_to(folder / "study")
+    done = subprocess.run([link, "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout == study("--help")
+
+
 def test_what_stands_behind_two_dashes_is_no_wish_for_help(study):
     assert study("smoke", "--", "-h") == "\n-m\nbottomup.plan\nsmoke\n--\n-h\n"
 
