@@ -12,7 +12,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from snakemake.cli import parse_args
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from snakemake.workflow import Workflow
 
 STUDIES = Path("studies")
+SNAKEMAKE = Path(".snakemake")  # where it keeps its records and logs
+ROOM = 2**16  # bytes that its log and what it notes of a plan take at least
 DEFAULT = "default"  # config.yaml alone
 SUFFIXES = (".yaml", ".yml", ".json")
 PLOT = "plot_"  # the start of the names of rules that draw figures
@@ -255,18 +257,23 @@ def require_config_files(arguments: list[str]) -> None:
         _require_sound(files)
 
 
-def require_cache() -> None:
-    """Exit in one line if Snakemake cannot write to its cache, as it does at every start."""
-    folder = Path(get_appdirs().user_cache_dir, "snakemake/source-cache")
+def require_room() -> None:
+    """Exit in one line if Snakemake cannot write to its cache, or to its folder here, as it does at
+    every start."""
+    cache = Path(get_appdirs().user_cache_dir, "snakemake/source-cache")
+    _require_room(cache, "set XDG_CACHE_HOME to a folder that can be, for Snakemake")
+    if not os.path.lexists(SNAKEMAKE) or SNAKEMAKE.is_dir():  # else a later line says so
+        remedy = "free some space, change its permissions, or copy the whole folder first"
+        _require_room(SNAKEMAKE, remedy)
+
+
+def _require_room(folder: Path, remedy: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder):
-            pass
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM))
     except OSError as error:
-        sys.exit(
-            f"error: {folder} cannot be written: {error.strerror}; set XDG_CACHE_HOME to a folder "
-            "that can be, for Snakemake"
-        )
+        sys.exit(f"error: {folder} cannot be written: {error.strerror}; {remedy}")
 
 
 def _require_sound(files: Sequence[Path | str]) -> None:

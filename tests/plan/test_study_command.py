@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
@@ -312,6 +313,21 @@ def test_a_home_that_cannot_be_written_is_one_line(unbuilt, tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     line = done.stderr.splitlines()[-1]
     assert line.startswith(f"error: {tmp_path}/home/") and "set XDG_CACHE_HOME to" in line
+
+
+def test_a_folder_that_is_full_or_read_only_is_one_line(folder, monkeypatch):
+    """Snakemake would end in a traceback, and on a full disk its log in one for each line."""
+    kept = start.TemporaryFile
+
+    def opened(dir):
+        return Path("/dev/full").open("wb", 0) if dir == start.SNAKEMAKE else kept(dir=dir)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    start.require_room()
+    monkeypatch.setattr(start, "TemporaryFile", opened)
+    line = r"error: \.snakemake cannot be written: No space left on device; free some space, "
+    with pytest.raises(SystemExit, match=f"^{line}"):
+        start.require_room()
 
 
 @pytest.fixture
