@@ -32,6 +32,7 @@ from bottomup.plan.declared import require_own_names
 from bottomup.plan.digest import ROOT, count_versions_of
 from bottomup.plan.failures import (
     choose_without_a_temporary_file,
+    expect_a_full_disk,
     expect_a_stop,
     note_why_the_cluster_fails,
     say_how_it_ended,
@@ -48,6 +49,7 @@ min_version("9.25")
 keep_exact()
 say_what_differs()
 start.expect_an_early_stop()
+expect_a_full_disk()
 
 # Read the config before Snakemake does, which would run the code in a template.
 with in_one_line("the study cannot start:\n"):

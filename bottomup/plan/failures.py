@@ -36,6 +36,20 @@ def _is_no_consequence(record: logging.LogRecord) -> bool:
     return record.levelno < logging.ERROR or not running.stopped.is_set()
 
 
+_handle_error = logging.Handler.handleError
+
+
+def expect_a_full_disk() -> None:
+    """From now on, lose a line that a log cannot take, as on a full disk or in a closed pipe, where
+    Python would print a traceback for each: on a full disk jobs fail, and their lines say why."""
+    logging.Handler.handleError = _lose  # type: ignore[method-assign, assignment]
+
+
+def _lose(handler: logging.Handler, record: logging.LogRecord) -> None:
+    if not isinstance(sys.exc_info()[1], OSError):
+        _handle_error(handler, record)
+
+
 def note_why_the_cluster_fails() -> None:
     """From now on, keep among `REASONS` what a cluster says of a job that it refuses or ends.
     Snakemake itself tells it of single jobs, and of groups not even in its log file."""

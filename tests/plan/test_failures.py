@@ -19,6 +19,7 @@ from bottomup.core import running
 from bottomup.plan.failures import (
     REASONS,
     choose_without_a_temporary_file,
+    expect_a_full_disk,
     expect_a_stop,
     last_line,
     note_why_the_cluster_fails,
@@ -33,6 +34,18 @@ def disk(monkeypatch):
     disk = SimpleNamespace(free=2**30)
     monkeypatch.setattr(shutil, "disk_usage", {"results": disk}.__getitem__)
     return disk
+
+
+def test_a_log_on_a_full_disk_is_no_traceback_for_each_line(monkeypatch, capsys):
+    monkeypatch.setattr(logging.Handler, "handleError", logging.Handler.handleError)
+    expect_a_full_disk()
+    log = logging.Logger("of Snakemake")
+    with open("/dev/full", "wb", 0) as full:
+        log.addHandler(logging.StreamHandler(SimpleNamespace(write=lambda _: full.write(b"a"))))
+        log.error("a line")
+        assert capsys.readouterr().err == ""
+        log.error("%d", "another mistake")
+        assert "Traceback" in capsys.readouterr().err
 
 
 def test_a_full_disk_is_said_last(tmp_path, capsys, disk):
