@@ -170,6 +170,7 @@ def _apt(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            env=os.environ | {"LC_ALL": "C.UTF-8"},  # of another locale we may not read a word
             pass_fds=[lock.fileno()],  # so that one which outlives us is waited for, too
         )
     except FileNotFoundError as error:

@@ -52,6 +52,16 @@ def test_packages_are_downloaded_with_lists_of_their_own_and_once(folder):
     assert len(calls(folder)) == 3
 
 
+def test_complaints_are_read_whatever_the_locale(folder, monkeypatch):
+    """In German and Latin-1, apt-get writes an ü that is no UTF-8."""
+    monkeypatch.setenv("LC_ALL", "de_DE.ISO-8859-1")
+    monkeypatch.setenv("LANGUAGE", "de")
+    says = r'[[ $LC_ALL == C.UTF-8 ]] && echo "E: none for one" || printf "E: keine f\374r one\n"'
+    (folder.parent / "bin/apt-get").write_text(f"#!/bin/bash\n{{ {says}; }} >&2; exit 100\n")
+    with pytest.raises(UserError, match="cannot download one: E: none for one; E: none for one; "):
+        debian.packages(["one"], folder, "do it otherwise")
+
+
 def test_no_call_writes_to_the_folders_of_the_system(folder):
     debian.packages(["one"], folder, "")
     debian.renew_lists(folder, ["en", "de"], "")
