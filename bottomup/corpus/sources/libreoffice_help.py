@@ -119,7 +119,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     rows, unpaired, untranslated = [], [], []
     for page in sorted(source):
         for element, text in source[page].items():
-            if english.get(page, {}).get(element) == text:
+            if text and english.get(page, {}).get(element) == text:
                 untranslated.append(text)
             elif all(element in pages.get(page, {}) for pages in target):
                 rows.append((page, element, text, *(pages[page][element] for pages in target)))
