@@ -1,6 +1,7 @@
 """What `tests/warm.py` imports before a program starts is nothing of this repository."""
 
 import subprocess
+import sys
 
 from tests.plan.checkouts import ROOT
 from tests.warm import OF_PROGRAMS, warm
@@ -28,6 +29,16 @@ def test_a_warm_program_reads_what_bash_writes_for_it(tmp_path):
         command = f"{python} {program} <(echo one) <(echo two)"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["one", "two"]
+
+
+def test_a_warm_program_runs_from_a_folder_with_a_space(tmp_path, monkeypatch):
+    there = tmp_path / "a folder/python"
+    there.parent.mkdir()
+    there.symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(there))
+    with warm("json") as python:
+        done = subprocess.run([python, "-m", "this"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("The Zen of Python")
 
 
 def test_a_server_that_cannot_start_keeps_no_program_waiting(capfd):

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,7 +27,11 @@ OF_PROGRAMS = (
     *("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
     "tabulate",
 )
-SHIM = """#!{python} -IS
+# A line that the kernel reads has no path with a space in it, so a shell starts Python: for the one
+# the second line is a command, for the other a string.
+SHIM = """#!/bin/sh
+'''exec' "{python}" -IS "$0" "$@"
+' '''
 import json, os, socket, sys
 if not sys.argv[1:] or not (sys.argv[1] == "-m" or sys.argv[1].endswith(".py")):
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
@@ -104,7 +108,8 @@ def answer(client: socket.socket) -> None:
         os.environ.update(environment)
         run(arguments)
     status = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
-    client.sendall(str(status if status >= 0 else 128 - status).encode())
+    with suppress(BrokenPipeError):  # whoever asked was killed
+        client.sendall(str(status if status >= 0 else 128 - status).encode())
     os._exit(0)
 
 
