@@ -229,7 +229,7 @@ def installed(package: str) -> str | None:
         return ".".join(map(str, sys.version_info[:2]))
     with suppress(importlib.metadata.PackageNotFoundError, ValueError):
         found = importlib.metadata.distribution(package)
-        # Its own property reads the whole description as a mail, which takes ten times as long.
+        # Its own property reads the whole description as a mail, which takes four times as long.
         line = VERSION.search(found.read_text("METADATA") or "")
         return line[1] if line else found.version
     return None
