@@ -9,6 +9,8 @@ import pytest
 from tests.faults.kills import kill
 from tests.plan.checkouts import copy_repository
 
+pytestmark = pytest.mark.long
+
 SHORT = """\
 corpus:
   cleaning: {min_words: 3}

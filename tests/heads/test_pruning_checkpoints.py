@@ -30,6 +30,8 @@ from tests.subjects.families import BART, FAMILIES, HEADS, LAYERS, VOCAB, WIDTH
 from tests.tiny import noise
 from tests.training.test_loop import stop_before
 
+pytestmark = pytest.mark.long
+
 
 def opened(folder):
     return CheckpointPredictor(folder, subjects.load(folder))

@@ -24,6 +24,8 @@ from bottomup.plan.subjects import Subjects
 from tests.plan.checkouts import ROOT
 from tests.plan.planning import overlaid, planned
 
+pytestmark = pytest.mark.long
+
 KNOWN = {name: kind(name) for name in study.modules("objectives")}
 TRAINING = [name for name, model in KNOWN.items() if model.predicts]
 UNTRAINED = [name for name in KNOWN if name not in TRAINING]

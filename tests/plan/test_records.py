@@ -20,6 +20,8 @@ from bottomup.plan.slices import Slice
 from tests.plan.checkouts import RESULTS
 from tests.plan.test_stale import NEIGHBOURS
 
+pytestmark = pytest.mark.long
+
 STUDY = ("--configfile", "study.yaml")
 
 

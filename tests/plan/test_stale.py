@@ -15,6 +15,8 @@ import pytest
 
 from tests.plan.checkouts import RESULTS, pending
 
+pytestmark = pytest.mark.long
+
 # What follows from what, written down by hand from DESIGN.md's data path: entries for Outputs.of.
 NOTHING = []
 FORMS = ("png", "pdf", "csv")

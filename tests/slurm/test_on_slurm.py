@@ -1,6 +1,10 @@
 """A study on a cluster: the tables of a local run, in few jobs."""
 
+import pytest
+
 from tests.slurm.studies import Study
+
+pytestmark = pytest.mark.long
 
 
 def test_tables_are_those_of_a_local_run(undisturbed, cluster, tmp_path):

@@ -24,6 +24,8 @@ from tests.training.conftest import made
 from tests.training.test_loop import changed, weights_that_matter
 from tests.training.test_run import command_of, settings_of, stopped_by
 
+pytestmark = pytest.mark.long
+
 # With updates of one or two sentences, of which one process then has none.
 SHORT = changed(batch_tokens=9, max_tokens=40, evaluate_every_steps=4)
 RUNS = {"lm": {}, "mlm": {"accumulate": 2}, "short": {"settings": SHORT}, "gates": {}}
