@@ -6,6 +6,7 @@ Not in the papers; the question and the published values are those of Warstadt e
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from bottomup.figures import style
 from bottomup.figures.agreement import APART, CHANCE, NGRAMS, look, ordered
@@ -50,7 +51,11 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     axes.set_ylabel("accuracy")
     style.across(axes, CHANCE)
     style.level(axes, CHANCE, "chance")
-    handles = style.key(ours, looks, bars="95 % interval") + style.key(ours.head(0), theirs)
+    handles = style.key(ours, looks, bars="95 % interval")
+    handles += [
+        Line2D([], [], label=look.label, **style.stroke(look, behind=True))
+        for look in theirs.values()
+    ]
     style.legend(figure, handles, columns=4)
     return figure, drawn
 

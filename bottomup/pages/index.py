@@ -115,10 +115,10 @@ def caption(path: Path, config: dict) -> tuple[Markup, Markup]:
         filled = text.render(snakemake=SimpleNamespace(config=config))
         first, _, others = filled.strip().partition("\n\n")
         return _html(first), _html(others)
-    except (jinja2.TemplateError, SystemMessage) as error:
+    except (jinja2.TemplateError, SystemMessage, UnicodeDecodeError) as error:
         raise UserError(
-            f"{path} cannot be shown: {' '.join(str(error).split())}; allowed: reStructuredText, "
-            "with values of the study as other captions state them; mend it"
+            f"{path} cannot be shown: {' '.join(str(error).split())}; allowed: reStructuredText "
+            "in UTF-8, with values of the study as other captions state them; mend it"
         ) from error
 
 

@@ -45,6 +45,9 @@ def test_points_are_phenomena_beside_the_published_ones(nothing_cut_off):
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[:3] == ["LM", "MLM", "5-grams of the training text"]
     assert labels[-1] == "GPT-2, published"
+    [axes] = figure.axes
+    colors = {line.get_color() for line in axes.get_lines()}
+    assert {line.get_color() for line in figure.legends[0].get_lines()[-3:]} <= colors
 
 
 def test_all_sets_are_the_published_ones():

@@ -81,6 +81,12 @@ def test_a_caption_that_cannot_be_shown_is_one_line_that_names_it(shown, text, r
     assert "/mine.rst cannot be shown: " in line and reason in line and "\n" not in line
 
 
+def test_a_caption_in_another_encoding_is_one_line(tmp_path):
+    (tmp_path / "mine.rst").write_bytes("Für alle.".encode("latin-1"))
+    with pytest.raises(UserError, match=r"/mine.rst cannot be shown: 'utf-8' codec can't decode"):
+        index.caption(tmp_path / "mine.rst", {})
+
+
 def test_curves_stand_beside_the_published_ones():
     curves = index.beside_published(points())
     assert [(curve["panel"], curve["series"]) for curve in curves] == [("change", "lm")]
