@@ -4,13 +4,14 @@ import re
 
 _QUOTES = "\"'«»„“”‘’‚()[]¿¡"  # and what Spanish questions and exclamations begin with
 _CLOSING = "」』）】》〉〕］｝”’»\"')]"
+_GREEK = "\u0370-\u03ff\u1f00-\u1fff"  # after a letter of these a semicolon asks
 # What may stand before its first letter; in French a space follows «.
 _OPENING = re.compile(rf"(?:[{re.escape(_QUOTES)}]|(?<=«)\s)*")
 # The end of a sentence, with closing quotation marks. A full stop and its like need white space
 # after them. Marks that end only sentences (`sure`) do not: those of Chinese and Japanese, Hindi,
 # Urdu, Armenian, Amharic, Burmese, Khmer (but not in its ។ល។, which is "etc.").
 _END = re.compile(
-    rf"(?<=[.!?…؟])[{re.escape(_QUOTES)}]*\s+|(?<=[。！？｡।॥۔։።။។])(?![。！？]|ល។)(?<!។ល។)[{re.escape(_CLOSING)}]*(?P<sure>\s*)(?=.)"
+    rf"(?:(?<=[.!?…؟])|(?<=[{_GREEK}];))[{re.escape(_QUOTES)}]*\s+|(?<=[。！？｡।॥۔։።။។])(?![。！？]|ល។)(?<!។ល។)[{re.escape(_CLOSING)}]*(?P<sure>\s*)(?=.)"
 )
 # No end of a sentence: single letters with a full stop, as in "z. B. Der" and "J. R. R. Tolkien",
 # and abbreviations that may stand before a capital.
