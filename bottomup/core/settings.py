@@ -443,7 +443,10 @@ class Pruning(Section):
         "nats",
     )
     n_seeds: int = key(
-        "number of seeds, from the first, whose runs are pruned", "seeds", ge=1, le=100
+        "number of seeds, from the first, whose runs are pruned; with `looks`, one of these",
+        "seeds",
+        ge=1,
+        le=100,
     )
     controls: dict[Control, Penalties] = key(
         "other methods that keep equally few heads of a run, with the penalties of the sweeps to "

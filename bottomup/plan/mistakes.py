@@ -522,6 +522,24 @@ def _runs(config: dict) -> Iterator[str]:
     looks, n_seeds = numbers(config, "looks"), len(list_of(config, "seeds"))
     if looks and looks[-1] > n_seeds:
         yield f"looks: found {looks[-1]:g}; allowed: at most {n_seeds}, the number of seeds"
+    elif looks:
+        yield from _between_looks(config, looks)
+
+
+def _between_looks(config: dict, looks: Sequence[float]) -> Iterator[str]:
+    """Check that every number of seeds is that of a look. Of fewer or of more, a later look would
+    judge the earlier one again by other runs, and what was decided might not stand."""
+    objectives, pruning = section(config, "objectives"), section(config, "pruning")
+    every = {f"objectives.{name}": section(objectives, name) for name in objectives}
+    if any(section(pruning, "penalties").get(name) for name in objectives):
+        every["pruning"] = pruning
+    allowed, most = ", ".join(f"{n:g}" for n in looks), len(list_of(config, "seeds"))
+    for path, options in every.items():
+        if 0 < (n := number(options, "n_seeds")) <= most and n not in looks:
+            yield (
+                f"{path}.n_seeds: found {n:g}; allowed: one of `looks` ({allowed}), since what is "
+                "decided at a look stands, and a look has as many runs of all"
+            )
 
 
 def _units(config: dict) -> Iterator[str]:

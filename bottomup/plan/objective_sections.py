@@ -37,7 +37,11 @@ class Runs(Section):
         default=None,
     )
     n_seeds: int | None = key(
-        "number of seeds, from the first, to run; null for all", "seeds", default=None, ge=1
+        "number of seeds, from the first, to run; null for all; with `looks`, one of these, and "
+        "null for the first",
+        "seeds",
+        default=None,
+        ge=1,
     )
 
 

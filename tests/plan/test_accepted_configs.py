@@ -84,8 +84,10 @@ def studies(draw):
     assume(objectives)
     trained = [name for name in objectives if objectives[name].get("objective", name)[:2] != "un"]
     seeds = sorted(draw(st.lists(st.integers(1, 2**32 - 1), min_size=1, max_size=5, unique=True)))
+    looks = sorted(draw(some(range(1, 1 + len(seeds)), max_size=2)))
+    n_seeds = st.sampled_from(looks or [1, 2, 3])
     for name in draw(some(sorted(objectives), max_size=2)):
-        objectives[name]["n_seeds"] = 1
+        objectives[name]["n_seeds"] = looks[0] if looks else 1
     for name in draw(some(trained, max_size=2)) if trained else []:
         objectives[name]["training"] = draw(
             st.sampled_from([{"max_tokens": 10**5}, {"batch_tokens": 512, "optimizer": "adam"}])
@@ -127,7 +129,7 @@ def studies(draw):
         "equal": draw(st.sampled_from(["tokens", "predictions", "operations"])),
         "objectives": removed | objectives,
         "seeds": seeds,
-        "looks": sorted(draw(some(range(1, 1 + len(seeds)), max_size=2))),
+        "looks": looks,
         "checkpoints": {
             name: {"package": "a==1", "initial": initial.get(name)} for name in checkpoints
         },
@@ -150,7 +152,7 @@ def studies(draw):
                 name: {of: draw(sweep) for of in draw(some(attention[name], min_size=1))}
                 for name in pruned
             },
-            "n_seeds": draw(st.integers(1, 3)),
+            "n_seeds": draw(n_seeds),
         },
     }
     swept = {

@@ -357,6 +357,10 @@ looks = [2, 2]
   looks: found [2, 2]; allowed: rising numbers
 looks = [2, 9]
   looks: found 9; allowed: at most 3, the number of seeds
+looks = [3]
+  pruning.n_seeds: found 2; allowed: one of `looks` (3), since what is decided at a look stands
+looks = [2, 3]; objectives.untrained = {"n_seeds": 1}
+  objectives.untrained.n_seeds: found 1; allowed: one of `looks` (2, 3), since what is
 site.beside = {"default": "README.md"}
   site.beside.default: unknown key; allowed: another name, since this study has it
 site.beside = {"other": "results/none/measures/claims.csv"}
