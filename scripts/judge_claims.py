@@ -4,7 +4,8 @@ Settings: estimators (for each table with several estimates, those to judge by: 
           texts (for tables, the split that they are of, and the keys that would enlarge it);
           others (by name, other estimates of one table [table, values by column], by which the
           claims on it are judged as well); initial (for each objective, that of the models it
-          starts from); looks (the seeds in order, and how many of them each look has).
+          starts from); looks (the seeds in order, and how many of them each look has);
+          lacking (by table, why it is not given, or has no rows about words).
 Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
           named after their files; if there are any, rank correlations of our curves with the
           published ones, the table of quality and the learning curves of runs
@@ -37,6 +38,7 @@ class Settings(Section):
     texts: dict[str, dict[str, str | None]]
     initial: dict[str, str]
     looks: Looks
+    lacking: dict[str, str]
 
 
 NO_QUALITY = pd.DataFrame(columns=["objective", "metric", "value"])
@@ -60,7 +62,8 @@ def main(arguments: argparse.Namespace) -> None:
     quality = read_table(arguments.quality) if arguments.quality else NO_QUALITY
     ready = not_ready(curves, quality)
     specified = specify(CLAIMS, tables, settings.initial, others)
-    claims = judge(CLAIMS, tables, settings.initial, correlations, specified, ready, settings.looks)
+    of_study = settings.initial, correlations, specified, ready, settings.looks, settings.lacking
+    claims = judge(CLAIMS, tables, *of_study)
     write_table(claims, arguments.table)
     write_table(specified, arguments.specifications)
     counts = claims["verdict"][claims["same_number_as"] == ""].value_counts()

@@ -30,7 +30,7 @@ PARTS = ContextVar("PARTS", default=3)
 def rows(tables: Tables, name: str, **where) -> Table:
     """The rows of the table `name` in which each column has the given value."""
     if name not in tables:
-        raise NotMeasuredError(f"table {name}")
+        raise NotMeasuredError(f"table {name}", name)
     return tables[name].where(**where)
 
 

@@ -41,6 +41,7 @@ COLUMNS = [
     *("specifications", "specifications_agree", "look", "runs", "seeds", "rests_on"),
     *("contradicted_if", "rank_correlation", "curves", "undecided_until"),
 ]
+NOTHING: Mapping[str, str] = {}
 TEXTS = ["otherwise", "provisional", "not_ready", "seeds", "rests_on", "undecided_until"]
 
 
@@ -52,6 +53,7 @@ def judge(
     curves: pd.DataFrame,
     not_ready: Mapping[str, str],
     looks: Looks,
+    lacking: Mapping[str, str] = NOTHING,
 ) -> pd.DataFrame:
     """A row for each claim, with `COLUMNS`.
 
@@ -59,7 +61,8 @@ def judge(
     `comparison.correlate`; a claim has the mean over its curves. curves: these claims under every
     specification, as from `specifications.specify`. not_ready: by objective, why its models could
     still come to what they lack, as from `readiness`. looks: those of the study; what is decided at
-    one stands, while the numbers are those of all runs.
+    one stands, while the numbers are those of all runs. lacking: by table, why it is not there, or
+    has no rows about words.
 
     Verdicts are corrected for the claims of one paper, see `verdicts.corrected`; `uncorrected` is
     the verdict on the claim alone, `otherwise` the one that models which are not ready would have.
@@ -81,16 +84,17 @@ def judge(
         row = {"claim": name} | {column: getattr(claim, column) for column in OF_CLAIM}
         row |= {"contradicted_if": claim.contradicted_if} | _agreement(claim, correlations)
         if name in missing:
-            rows.append(row | _not_measured(missing[name]))
+            why = lacking.get(missing[name].table, "")
+            rows.append(row | _not_measured(missing[name], why))
             continue
         finding, decisions, prior = findings[name], decided_at[-1][name], priors_at[-1][name]
         models = [*dict.fromkeys(map(names.whole, about[name]))]
-        why = [f"{model}: {not_ready[model]}" for model in models if model in not_ready]
+        weak = [f"{model}: {not_ready[model]}" for model in models if model in not_ready]
         curve = curves[curves["claim"] == name]
         row |= _numbers(finding, decisions) | _marks(finding, decisions, sure[name])
         row |= agreeing(curve, decisions.p.alone) | {"power": _power(finding, decisions, prior)}
         row |= {"look": at[name], "rests_on": " ".join(models)}
-        row |= _verdict(sure[name].word, decisions.p.alone, curve, why)
+        row |= _verdict(sure[name].word, decisions.p.alone, curve, weak)
         row["undecided_until"] = IN_OTHER_WORDS.get(row["verdict"], "")
         if row["verdict"] == UNDECIDED:
             of_paper = sum(other.claim.paper == claim.paper for other in findings.values())
@@ -265,14 +269,14 @@ def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -
     }
 
 
-def _not_measured(error: NotMeasuredError) -> dict:
+def _not_measured(error: NotMeasuredError, why: str) -> dict:
     return {
         "verdict": NOT_MEASURED,
         "uncorrected": NOT_MEASURED,
         "runs": 0,
         "specifications": 0,
         "specifications_agree": 0,
-        "undecided_until": error.until,
+        "undecided_until": error.until(why),
     }
 
 

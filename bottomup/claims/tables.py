@@ -92,7 +92,10 @@ class Table:
         if len(few):
             few = few[(few[[*equal]] == pd.Series(equal)).all(axis="columns")]
         if few.empty:
-            return NotMeasuredError(f"{wanted or 'any row'} in the table {self.name}")
+            objective = equal.get("objective")
+            of_it = objective is None or objective in {*self.rows.get("objective", [])}
+            what = f"{wanted or 'any row'} in the table {self.name}"
+            return NotMeasuredError(what, self.name if of_it or self.rows.empty else "")
         keys = f"corpus.splits.{self.split}_words"
         if self.enlarge:
             keys += f", and see {self.enlarge}"

@@ -246,8 +246,23 @@ class Slices:
             "others": self._other_estimators(),
             "initial": self._initial(),
             "looks": self._looks(),
+            "lacking": self._lacking(),
         }
         return settings("judge_claims", values)
+
+    def _lacking(self) -> dict[str, str]:
+        """By table that claims read, why the study does not make it, or none of its rows about
+        words."""
+        study, subjects = self.study, self.subjects
+        judged = {n: module.TABLE for n, module in tables().items() if module.TABLE.judged}
+        parts = {name: table.parts(subjects) for name, table in judged.items()}
+        parts["gates"] = subjects.pruned_runs() + subjects.pruned_checkpoints()
+        of_nothing = {
+            name: "this study has nothing to measure of it; docs/tables.md says what it is about"
+            for name, of in parts.items()
+            if not of
+        }
+        return {n: why for n, why in (study.lacking() | of_nothing).items() if n in parts}
 
     def plan_next_look(self) -> Slice:
         study, objectives = self.study, self.subjects.objectives

@@ -6,7 +6,7 @@ Objectives and corpus sources are modules with their own options, which their ow
 import importlib
 import json
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -108,6 +108,9 @@ TABLE_NAMES = (*tables(), "gates")
 ENGLISH = "en_"  # the start of the names of spaCy's English pipelines
 # What may be known of a word, as in `measures.probes.tasks`, and its name in messages.
 ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG categories"}
+# What must be known of words for the rows of a table that are about these.
+OF_WORDS = dict.fromkeys(["change", "influence"], "tag") | {"neighbors": "ccg"}
+OF_WORDS |= dict.fromkeys(["head_functions", "pruned_functions"], "relation")
 
 
 class StudyCheckpoint(Checkpoint):
@@ -203,8 +206,28 @@ class Study(Section):
     def left_out(self) -> list[str]:
         """The tables that are not made: those that the config leaves out or does not name, and
         those whose annotation is missing."""
+        return [*self._not_asked(), *self._unprobed(), *self.unannotated()]
+
+    def _unprobed(self) -> list[str]:
+        """The table of probes, if nothing is known of what it asks for."""
         known = set(self.measures.probes.tasks) & set(self.known_of_words())
-        return [*self._not_asked(), *([] if known else ["probes"]), *self.unannotated()]
+        return [] if known else ["probes"]
+
+    def lacking(self) -> dict[str, str]:
+        """By table, why it is left out, or has no rows about annotated words."""
+        known = self.known_of_words()
+        why = {
+            table: self._gives_no([task]) for table, task in OF_WORDS.items() if task not in known
+        }
+        why |= dict.fromkeys(self.unannotated(), self._gives_no([*ANNOTATED]))
+        why |= dict.fromkeys(self._unprobed(), self._gives_no(self.measures.probes.tasks))
+        why |= dict.fromkeys(self._not_asked(), "`only` does not name it")
+        return why | dict.fromkeys(self.leave_out, "`leave_out` names it")
+
+    def _gives_no(self, tasks: Sequence[str]) -> str:
+        """That the pipeline does not tell these of a word."""
+        unknown = ", ".join(ANNOTATED[task] for task in tasks)
+        return f"annotation.pipeline {json.dumps(self.annotation.pipeline)} gives no {unknown}"
 
     def _not_asked(self) -> list[str]:
         """The tables that the config leaves out or does not name."""
@@ -226,7 +249,7 @@ class Study(Section):
         would have with annotation.
         """
         known = self.known_of_words()
-        unknown = [name for task, name in ANNOTATED.items() if task not in known]
+        unknown = [task for task in ANNOTATED if task not in known]
         if not unknown:
             return None
         probes = [task for task in self.measures.probes.tasks if task not in known]
@@ -235,8 +258,8 @@ class Study(Section):
         parts += [f"probes for {', '.join(probes)}"] * bool(probes)
         parts += ["rows about them in other tables"]
         return (
-            f"left out, since annotation.pipeline {json.dumps(self.annotation.pipeline)} gives no "
-            f"{', '.join(unknown)}: {'; '.join(parts)}; claims about them are not measured"
+            f"left out, since {self._gives_no(unknown)}: {'; '.join(parts)}; claims about them are "
+            "not measured"
         )
 
     def objective_names(self) -> list[str]:

@@ -39,7 +39,7 @@ OTHERS = {
     "classifier": ["no_such_table", {"estimator": "classifier"}],
 }
 SETTINGS = {"estimators": ESTIMATORS, "texts": {}, "others": OTHERS, "initial": INITIAL}
-SETTINGS |= {"looks": {"seeds": [1, 2], "planned": [2]}}
+SETTINGS |= {"looks": {"seeds": [1, 2], "planned": [2]}, "lacking": {}}
 # As is told of no paper.
 # What the curves of the two papers do not tell.
 BEYOND = [claim.name for claim in CLAIMS if claim.paper in ("beyond", "field")]

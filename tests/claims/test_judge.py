@@ -8,7 +8,7 @@ import pytest
 
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.catalog import CLAIMS
-from bottomup.claims.curves import rounded
+from bottomup.claims.curves import rounded, rows
 from bottomup.claims.judge import COLUMNS
 from bottomup.claims.looks import Looks
 from bottomup.claims.verdicts import PValues, Sure, corrected
@@ -60,6 +60,27 @@ def test_what_was_not_measured_says_so_and_is_empty():
     assert row[["value", "ci_low", "ci_high", "p_value", "added"]].isna().all()
     assert (row["verdict"], row["runs"]) == ("not measured", 0)
     assert row["undecided_until"] == "the study measures it (second row is missing)"
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        (("gates", {"objective": "mt"}), "table gates is missing, since B"),
+        (
+            ("change", {"objective": "mt", "seed": 2}),
+            "objective mt, seed 2 in the table change is missing, since A",
+        ),
+        (("change", {"objective": "lm"}), "objective lm in the table change is missing"),
+    ],
+)
+def test_why_a_table_or_its_rows_are_missing_is_said(where, found):
+    """Not where it is the models that are missing."""
+    name, wanted = where
+    one = claim(lambda tables: [rows(tables, name, **wanted).values("distance")[0]])
+    row = made_up.judged(
+        {"change": of_seeds(mt=[3.0])}, [one], lacking={"change": "A", "gates": "B"}
+    ).iloc[0]
+    assert row["undecided_until"] == f"the study measures it ({found})"
 
 
 @pytest.mark.parametrize(

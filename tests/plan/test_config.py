@@ -816,6 +816,27 @@ def test_what_is_known_of_words_and_a_line_on_what_is_not():
     require_packages(without)
 
 
+def test_the_judge_is_told_why_tables_are_left_out():
+    """Or have no rows about words; not of those that no claim reads."""
+    assert "lacking" in (asked := Slices(load(DEFAULT)).judge_claims())
+    assert not {"change", "probes", "gates"} & asked["lacking"].keys()
+
+    def lacking(**changes):
+        return Slices(load(changed(**changes))).judge_claims()["lacking"]
+
+    why = lacking(annotation__pipeline=None, leave_out=["pruning"], pruning__penalties={})
+    no = "annotation.pipeline null gives no "
+    assert why["change"] == why["probes"] == no + "parts of speech"
+    assert why["neighbors"] == no + "CCG categories"
+    assert why["head_functions"] == no + "relations"
+    assert why["structural_probe"] == no + "parts of speech, relations, CCG categories"
+    assert why["gates"].startswith("this study has nothing to measure of it; docs/tables.md")
+    assert "mutual_information" not in why and "transfer" not in why
+    why = lacking(only=["change", "pruning"], leave_out=["pruning"])
+    assert why["pruning"] == "`leave_out` names it" and "change" not in why
+    assert why["neighbors"] == "`only` does not name it"
+
+
 def test_a_supertagger_without_an_english_pipeline():
     [line] = mistakes(changed(annotation={"pipeline": None, "depccg_model": "docs"}))
     assert line.startswith("annotation.depccg_model: found one with annotation.pipeline null; ")
