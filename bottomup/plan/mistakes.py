@@ -205,7 +205,11 @@ def _module_choice(name: str, options: dict) -> Iterator[str]:
     if not isinstance(given := options.get("objective"), str | None):
         yield f"{path}.objective: found {json.dumps(given)}; allowed: text or null"
     elif module not in known and module == name:
-        yield f"{path}: unknown key; {nearest(name, known)}; or any, with the key objective"
+        removed = "; if it was removed, delete it in next_look.yaml, too"
+        yield (
+            f"{path}: unknown key; {nearest(name, known)}; or any, with the key objective"
+            f"{removed if {*options} == {'n_seeds'} else ''}"
+        )
     elif module not in known:
         yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
 

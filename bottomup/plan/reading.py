@@ -23,6 +23,7 @@ from snakemake.settings.types import PersistenceBackend, RerunTrigger
 from bottomup.core.errors import UserError
 from bottomup.core.schema import OTHER_BASE
 from bottomup.plan.digest import ROOT
+from bottomup.plan.unchecked import section
 
 if TYPE_CHECKING:
     from snakemake.workflow import Workflow
@@ -198,10 +199,23 @@ def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:
     for file in files:
         content, mistakes = _content(file)
         lines += [*mistakes, *_flattened(config, content, str(file))]
+        lines += _brought_back(config, content, str(file))
         config = _laid(config, content)
     command_line = _with_null(command_line)
     lines += _flattened(config, command_line, "--config")
     return _laid(config, command_line), lines
+
+
+def _brought_back(under: dict, over: dict, file: str) -> Iterator[str]:
+    """A line for each objective that `under` removes and of which `over` says the number of seeds
+    alone, as the file of a look does: it would be trained again, with default options."""
+    below, objectives = section(under, "objectives"), section(over, "objectives")
+    for name, options in objectives.items():
+        if isinstance(options, dict) and {*options} == {"n_seeds"} and below.get(name, {}) is None:
+            yield (
+                f"{file}: objectives.{name}: found n_seeds alone, where a file before it removes "
+                f"{name}; delete it here, or say more of it, as objective: {name}"
+            )
 
 
 def _with_null(value: Any) -> Any:

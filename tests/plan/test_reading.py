@@ -80,6 +80,20 @@ def test_what_one_file_removes_a_later_one_brings_back(tmp_path):
     assert config_of(tmp_path, *texts[:2], lm={"n_seeds": "1"})["lm"] == {"n_seeds": "1"}
 
 
+def test_the_file_of_a_look_brings_no_objective_back(tmp_path):
+    """It would be trained with default options."""
+    study, look = (
+        "objectives: {mt: null, lm: {}}",
+        "objectives: {mt: {n_seeds: 3}, lm: {n_seeds: 3}}",
+    )
+    assert mistakes_in(tmp_path, study, look) == [
+        "2.yaml: objectives.mt: found n_seeds alone, where a file before it removes mt; delete it "
+        "here, or say more of it, as objective: mt"
+    ]
+    wanted = "objectives: {mt: {objective: mt, n_seeds: 3}}"
+    assert mistakes_in(tmp_path, study, wanted) == mistakes_in(tmp_path, look) == []
+
+
 def test_an_alias_of_one_file_is_a_value_of_its_own(tmp_path):
     found = config_of(tmp_path, "lm: &same {a: {b: 1}}\nmlm: *same", "lm: {a: {b: 2}}")
     assert found == {"lm": {"a": {"b": 2}}, "mlm": {"a": {"b": 1}}}
