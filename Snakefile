@@ -129,6 +129,10 @@ include: "rules/claims.smk"
 include: "rules/pages.smk"
 
 
+# What captions state, in Snakemake's own report, too.
+config["n_seeds"] = SLICES.n_seeds()
+
+
 if workflow.is_main_process:
     with in_one_line("the study cannot start:\n"):
         links.require_folders(

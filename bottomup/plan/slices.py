@@ -384,16 +384,21 @@ class Slices:
             options = {"estimate": self.study.measures.mutual_information.shown}
         return settings("write_latex", {"table": wildcards.table, "options": options})
 
+    def n_seeds(self) -> str:
+        """How many seeds trained models have, for captions: `2 to 5` if some have more looks, or
+        fewer seeds of their own."""
+        seeds = {len(self.study.objective_seeds(name)) for name in self.subjects.trained}
+        some = sorted(seeds or {len(self.study.seeds)})
+        return " to ".join(map(str, dict.fromkeys([some[0], some[-1]])))
+
     def show_index(self, figures: list[dict]) -> Slice:
         """`figures`: each as `bottomup.pages.index.Figure` has it."""
         study = self.study
-        whole = ("study", "seeds", "model", "heads", "measures", "views")
+        whole = ("study", "model", "heads", "measures", "views")
         included: dict[str, bool | set[str]] = {**dict.fromkeys(whole, True)}
         included["corpus"] = {"source", "languages"}
         config = study.model_dump(mode="json", include=included)
-        # Those that models have: of the first looks, and where objectives have fewer of their own.
-        seeds = [study.objective_seeds(name) for name in self.subjects.trained]
-        config["seeds"] = max(seeds, key=len, default=study.seeds)
+        config["n_seeds"] = self.n_seeds()
         values = self._size() | {
             "trained": bool(self.subjects.trained),
             "languages": self._languages_told(),

@@ -66,7 +66,7 @@ FIGURES = [
     figure("mask", "8 The attention mask", ["mutual_information", "neighbors"]),
 ]
 CONFIG = {
-    "seeds": [1, 2],
+    "n_seeds": "2",
     "measures": {
         "mutual_information": {
             **{"n_tokens": 100, "other_n_tokens": [60], "n_clusters": 50, "other_n_clusters": [20]}

@@ -449,6 +449,13 @@ def test_claims_are_judged_without_any_published_curve(planned_with):
     ]
 
 
+def test_captions_of_the_report_count_the_seeds_that_models_have(planned_with):
+    """Snakemake renders them with its own config, in which a study that grows has all of its
+    seeds."""
+    job, *_ = planned_with({"looks": [1, 2], "pruning": {"n_seeds": 1}, "only": ["quality"]})
+    assert job.rule.module_globals["config"]["n_seeds"] == "1"
+
+
 def test_relevance_kept_is_of_models_whose_relevance_is_measured(planned_with):
     """Variants and checkpoints may be pruned, too."""
     sweep = {"encoder": [0.7]}
