@@ -22,6 +22,7 @@ LOGGED = re.compile(r"(\d\d:\d\d:\d\d) (.*)")  # as programs log; an error has n
 KILLED, NOT_WRITTEN, EMPTY = "killed or stopped", "not written", "empty"
 ENDED_WELL = "its program ended well, so the cluster or the disk failed"
 NO_ERROR = (KILLED, EMPTY, NOT_WRITTEN, ENDED_WELL)
+OF_NODE = re.compile(r"^slurmstepd\S*: error: (.*)$", re.MULTILINE)
 FULL_BYTES = 2**20  # with less free space, a log may have no room for its line
 # By log, why a job failed although its program did not, as when its input changed meanwhile.
 REASONS: dict[str, str] = {}
@@ -90,8 +91,20 @@ def _report(executor: AbstractExecutor, job: SubmittedJobInfo, msg=None, **optio
             REASONS.pop(log, None)  # of an earlier attempt
         place, log = min((_place(last_line(Path(log))), log) for log in logs)
         if place or not job.external_jobid:
-            REASONS[log] = " ".join(takewhile(lambda line: line[:1] != " ", msg.splitlines()))
+            words = takewhile(lambda line: line[:1] != " ", msg.splitlines())
+            REASONS[log] = " ".join([*words, *_said_on_the_node(job)])
     _report_by_snakemake(executor, job, msg, **options)
+
+
+def _said_on_the_node(job: SubmittedJobInfo) -> list[str]:
+    """What SLURM says last in its own log of a job, first of memory; nothing if it says nothing.
+    Its daemon on the node knows why it ended a job; Snakemake asks only whether it failed."""
+    log = (job.aux or {}).get("slurm_logfile")
+    if not log or not Path(log).is_file():
+        return []
+    said = OF_NODE.findall(Path(log).read_text(errors="replace"))
+    of_memory = [line for line in said if re.search("memory|oom", line, re.IGNORECASE)]
+    return [f"slurmstepd: {line}" for line in (of_memory or said)[-1:]]
 
 
 def _logs(job) -> list[str]:

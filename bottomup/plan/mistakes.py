@@ -523,7 +523,8 @@ def _runs(config: dict) -> Iterator[str]:
                 f'training_halves: found "{name}"; '
                 f"allowed: objectives of this study that train ({', '.join(trained)})"
             )
-    looks, n_seeds = numbers(config, "looks"), len(list_of(config, "seeds"))
+    looks = [n for n in numbers(config, "looks") if n > 0]
+    n_seeds = len(list_of(config, "seeds"))
     if looks and looks[-1] > n_seeds:
         yield f"looks: found {looks[-1]:g}; allowed: at most {n_seeds}, the number of seeds"
     elif looks:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from snakemake.scheduling.job_scheduler import JobScheduler
@@ -174,6 +175,36 @@ def test_what_the_cluster_says_of_a_group_stands_where_no_program_tells(
     say_how_it_ended([group], 0)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["", "failed:", f"{tmp_path}/a: {told}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "12:00:01 read it\nslurmstepd-n: error: Exceeded job memory limit\n"
+            "slurmstepd-n: error: *** STEP 5.0 ON n CANCELLED ***\nsrun: error: n: Killed\n",
+            [TIMED_OUT, "slurmstepd: Exceeded job memory limit"],
+        ),
+        (
+            "slurmstepd: error: *** JOB 5 ON n CANCELLED AT 2026 DUE TO TIME LIMIT ***\n",
+            [TIMED_OUT, "slurmstepd: *** JOB 5 ON n CANCELLED AT 2026 DUE TO TIME LIMIT ***"],
+        ),
+        ("srun: error: n: Killed\n", [TIMED_OUT]),
+        (None, [TIMED_OUT]),
+    ],
+    ids=["memory", "time", "nothing", "no log"],
+)
+def test_what_slurm_says_on_the_node_stands_beside_the_words_of_the_cluster(
+    tmp_path, monkeypatch, said, told
+):
+    executor, job = mock.MagicMock(), SimpleNamespace(log=[str(tmp_path / "a")])
+    if said:
+        (tmp_path / "5.log").write_text(said)
+    monkeypatch.setattr(AbstractExecutor, "report_job_error", AbstractExecutor.report_job_error)
+    note_why_the_cluster_fails()
+    sent = SubmittedJobInfo(job, "5", aux={"slurm_logfile": tmp_path / "5.log"})
+    AbstractExecutor.report_job_error(executor, sent, TIMED_OUT)
+    assert REASONS.pop(str(tmp_path / "a")) == " ".join(told)
 
 
 PROGRAM = """\
