@@ -10,6 +10,7 @@ import pytest
 import yaml
 from docutils.core import publish_parts
 
+from bottomup.training.loss import smoothing_entropy
 from tests.tutorials import files_in
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,13 @@ def test_a_caption_with_intervals_of_means_says_what_one_run_leaves_out(name):
         left_out = r"of a single run they are over (documents|words), and leave out how far another"
         assert re.search(left_out, text)
     assert "intervals of all" not in text
+
+
+def test_the_caption_of_losses_says_what_smoothing_does_to_that_of_training():
+    """To a model that finds all tokens equally likely, smoothing changes nothing but the entropy
+    that is subtracted."""
+    assert "about a nat below the dev loss" in CAPTIONS["learning_curves"]
+    assert all(0.9 < smoothing_entropy(0.1, n) < 1.4 for n in (500, 4000, 30_000))
 
 
 def result(folder, name, label, caption="<p>First.</p>\n<p>Second.</p>\n"):
