@@ -148,17 +148,23 @@ def of_occurrences(
     return words, (starts[table["text"]] + table["position"]).to_numpy()
 
 
-def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Words, list[int]]:
-    """Sentences as a subject reads them, and the number of words of each by the word tokenizer."""
+def of_text(
+    subject: Subject, sentences: list[str], tokenizer: Path, most: int | None = None
+) -> tuple[Words, list[int]]:
+    """Sentences as a subject reads them, and the number of words of each by the word tokenizer.
+
+    most: the tokens that another model reads at once, if no more are to be read.
+    """
     of_words = [places for _, places in spans(sentences, load_tokenizer(tokenizer))]
-    words = encode(subject.tokenizer, sentences, of_words, subject.max_length)
+    limit = min(filter(None, [subject.max_length, most]), default=None)
+    words = encode(subject.tokenizer, sentences, of_words, limit)
     return words, [*map(len, of_words)]
 
 
-def held_out(seen: "Seen", sentences: np.ndarray) -> TokenFile:
+def held_out(seen: "Seen", sentences: np.ndarray, most: int | None = None) -> TokenFile:
     """These sentences of the test split as a subject reads them; a checkpoint has its own tokens.
 
-    seen: of a table that reads `held_out` (rules/measures.smk).
+    seen: of a table that reads `held_out` (rules/measures.smk). most: see `of_text`.
 
     Raises UserError if the blocks are of another text.
     """
@@ -169,7 +175,7 @@ def held_out(seen: "Seen", sentences: np.ndarray) -> TokenFile:
         return tokens.select(sentences)
     source = read_table(written[0], columns=["source"])["source"]
     require_equal_lengths(sentences=source, blocks=blocks)
-    return of_text(seen.subject, source.iloc[sentences].tolist(), written[1])[0].tokens
+    return of_text(seen.subject, source.iloc[sentences].tolist(), written[1], most)[0].tokens
 
 
 def of_subwords(tokens: TokenFile, table: pd.DataFrame) -> pd.DataFrame:

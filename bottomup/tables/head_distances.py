@@ -78,9 +78,14 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     blocks = seen.blocks
     drawn = generator(settings.seed, "heads compared").permutation(len(blocks))
     some = np.sort(drawn[: settings.sentences])
-    text, count = held_out(seen, some), jackknife.n_blocks(blocks)
-    if b is not a and not np.array_equal(text.ids, held_out(replace(seen, subject=b), some).ids):
-        logging.info("left out: the two models read a text as other tokens, or cut it elsewhere")
+    # What both read: the shorter one cuts long sentences.
+    text, others = (
+        held_out(replace(seen, subject=one), some, other.max_length)
+        for one, other in ((a, b), (b, a))
+    )
+    count = jackknife.n_blocks(blocks)
+    if not np.array_equal(text.ids, others.ids):
+        logging.info("left out: the two models read a text as other tokens")
         return pd.DataFrame(columns=COLUMNS)
     read = settings.seed, seen.batch_tokens, device()
     distances = head_distances.distances(a, b, text, blocks[some], count, *read)

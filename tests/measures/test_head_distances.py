@@ -1,10 +1,13 @@
 """Distances of heads: maps made by hand, another implementation, and heads that change places."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
+from transformers import BertConfig
 
 from bottomup import subjects
 from bottomup.measures.head_distances import distances, divergences, others_of_length, rows
@@ -15,7 +18,11 @@ from tests.tiny import VOCAB, drawn, initial, tokens_of, written
 
 QUARTER = np.log(4) - 0.75 * np.log(3)  # entropy of (3/4, 1/4)
 
-OF_NAME = families.FAMILIES | {"bloom": families.HIDDEN}
+SHORT = BertConfig(**families.BERT | {"max_position_embeddings": 5})
+OF_NAME = families.FAMILIES | {
+    "bloom": families.HIDDEN,
+    "short": replace(families.FAMILIES["bert"], config=SHORT, max_length=5),
+}
 
 
 def random_text(n=12, seed=0):
@@ -172,8 +179,8 @@ def test_the_program(measure, tmp_path, corpus_files):
 
 @pytest.fixture
 def of_checkpoints(measure, tmp_path):
-    """The table of two checkpoints, by their families, on sentences of four words."""
-    sentences = [f"w{3 + n % 9} w1 w5 w{6 + n % 7}" for n in range(12)]
+    """The table of two checkpoints, by their families, on sentences of six words."""
+    sentences = [f"w{3 + n % 9} w1 w5 w{6 + n % 7} w8 w2" for n in range(12)]
     written(tmp_path, sentences)
     np.save(tmp_path / "blocks.npy", np.arange(12, dtype=np.int8) % 3)
 
@@ -199,11 +206,14 @@ def of_checkpoints(measure, tmp_path):
     return table
 
 
-def test_a_checkpoint_beside_what_it_starts_from(of_checkpoints):
-    """Against SciPy, on the ids of its own tokenizer."""
-    table, models, sentences = of_checkpoints("bert", "bert")
-    ids = torch.tensor([models[0].tokenizer.encode(text).ids for text in sentences])
-    a, b = (of.attentions(ids, lengths=torch.full((12,), 4))[1].numpy() for of in models)
+@pytest.mark.parametrize(
+    ("pair", "length"), [(("bert", "bert"), 6), (("bert", "short"), 5), (("short", "bert"), 5)]
+)
+def test_a_checkpoint_beside_what_it_starts_from(of_checkpoints, pair, length):
+    """Against SciPy, on the ids of its own tokenizer, of which both models read as many."""
+    table, models, sentences = of_checkpoints(*pair)
+    ids = torch.tensor([models[0].tokenizer.encode(text).ids[:length] for text in sentences])
+    a, b = (of.attentions(ids, lengths=torch.full((12,), length))[1].numpy() for of in models)
     apart = (jensenshannon(a[:, :, None], b[:, None], axis=-1) ** 2).mean(axis=(0, 3))
     rows = table.query("layer == 2 and among == 'layer'").set_index(["quantity", "head"])["value"]
     np.testing.assert_allclose(rows["nearest"], apart.min(axis=1), rtol=1e-4)
