@@ -75,14 +75,16 @@ def _ours(tables: Tables, threshold: float) -> pd.DataFrame:
 
 
 def _best(rows: pd.DataFrame) -> pd.DataFrame:
-    """The row of the head with the highest accuracy, for each run and relation, in our order."""
+    """The row of the best head for each run and relation, in our order: the one furthest above its
+    baseline, as a share of it. Layers with unequal windows are asked for other pairs of words."""
     rows = rows.dropna(subset="accuracy")
     if rows.empty:
         raise NoRowsError(
             f"the table head_functions has no accuracy of any of {', '.join(LABELS)}; the held-out "
             f"text has too few such words; raise corpus.splits.test_words"
         )
-    rows = rows.sort_values("accuracy", ascending=False, kind="stable")
+    rows = rows.assign(above=rows["accuracy"] / rows["baseline_accuracy"])
+    rows = rows.sort_values("above", ascending=False, kind="stable")
     best = rows.drop_duplicates(["objective", "seed", "function"])
     best = best.assign(panel=best["objective"], x=best["function"].map(LABELS))
     return in_order(best, "x", PLACES)

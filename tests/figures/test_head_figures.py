@@ -480,6 +480,15 @@ def test_the_best_head_of_each_relation_and_seed(nothing_cut_off):
     assert spans["runs"].tolist() == [2, 2]
 
 
+def test_of_layers_with_unequal_windows_the_best_head_is_the_one_furthest_above_its_line():
+    """0.5 where most pairs lie at another distance is more than 0.9 where all of them are near."""
+    near = ["mt", 1, 1, 1, "nsubj_to_head", 0.9, 0.85, 0.95, 0.9]
+    far = ["mt", 1, 2, 1, "nsubj_to_head", 0.5, 0.45, 0.55, 0.3]
+    _, points = draw(syntactic_heads, relations([near, far]))
+    assert series(points, "mt", "best head") == [("s-v", 0.5)]
+    assert series(points, "mt", "baseline") == [("s-v", 0.3)]
+
+
 def test_the_number_of_pairs_stands_below_each_relation():
     figure, points = draw(syntactic_heads, relations(SYNTACTIC))
     best = points[(points["series"] == "best head") & (points["source"] == "ours")]
