@@ -12,6 +12,7 @@ from bottomup.figures.points import NoRowsError, Tables, in_order, over_seeds, p
 
 NEEDED = [*heads.HEAD, "importance", "value"]
 LOSS = "loss_increase"
+LEAST = 3  # heads of a layer: of two, any importances agree by 1 or -1
 # By row of the figure and by series: the two importances.
 WITH_LOSS = {
     "relevance_alpha_beta": (heads.RELEVANCE, LOSS),
@@ -82,11 +83,12 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
         [*layer, series, part.corr(method="spearman").iloc[0, 1]]
         for series, pair in pairs.items()
         for layer, part in wide[pair].dropna().groupby(heads.HEAD[:-1])
+        if len(part) >= LEAST
     ]
     rows = pd.DataFrame(rows, columns=[*heads.HEAD[:-1], "series", "y"]).dropna(subset="y")
     if rows.empty:
         raise NoRowsError(
-            f"the table head_importance has no layer with two heads that differ in "
+            f"the table head_importance has no layer with three heads that differ in "
             f"{', '.join(wide)}; a rank correlation needs them"
         )
     panels = [heads.panel(row.objective, row.attention) for row in rows.itertuples()]
