@@ -2,9 +2,10 @@
 
 The distance of two heads is the Jensen-Shannon divergence of their attention from one query, mean
 over the queries of a text (Clark et al. 2019, "What Does BERT Look At?", section 6): 0 where they
-attend alike, ln 2 nats where nothing that one attends to has any of the other's attention. Queries
-are tokens of the text, but for those that see nothing besides themselves in one of the models, and
-those in sentences of a length that no other one has.
+attend alike, ln 2 nats where nothing that one attends to has any of the other's attention. What a
+head leaves to no token counts as the attention to one token more. Queries are tokens of the text,
+but for those that see nothing besides themselves in one of the models, and those in sentences of a
+length that no other one has.
 
 Heads that attend evenly are all alike, and much of attention is a matter of place. So a small
 distance alone says little. Beside the nearest head stand the mean distance of the others, and what
@@ -31,6 +32,7 @@ from bottomup.subjects.batches import Batch, batches, side_by_side
 SAME, OTHERS, ONE = "layer", "other_layers", "one"
 NEAREST, MEAN, BY_PLACE, DISTANCE = "nearest", "mean", "nearest_by_place", "distance"
 WITHIN = Range(0, float(np.log(2)))
+ROUNDING = 1e-5  # by how much weights that sum to 1 may miss it
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def distances(
         ]
         # One sentence at a time: larger arrays do not fit a core's cache.
         for place, (sentence, n) in enumerate(zip(batch.sentences, batch.lengths, strict=True)):
-            of_a, *both = (of[place, :, :n, :n] for of in maps)
+            of_a, *both = (of[place, :, :n, : 1 + n] for of in maps)
             totals[:, sentence] = np.stack([divergences(of_a, of_b) for of_b in both])
         queries[batch.sentences] = asked.sum(dim=-1)
     # `by_place` is about two sentences, mostly of two documents: it is left out with either.
@@ -125,11 +127,17 @@ def distances(
 
 
 def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str) -> Tensor:
-    """The weights of the open heads, layer by layer, `[batch, heads, queries, keys]`; seen: which
-    keys the queries that count see, bool `[batch, queries, keys]`."""
+    """The weights of the open heads, layer by layer, `[batch, heads, queries, 1 + keys]`. First is
+    what each leaves to no key, as heads of GPT-OSS do.
+
+    seen: which keys the queries that count see, bool `[batch, queries, keys]`.
+    """
     layers = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
     weights = [of[:, some] for of, some in zip(layers, subject.open_heads, strict=True)]
-    return torch.cat(weights, dim=1).float().cpu().masked_fill(~seen[:, None], 0)
+    to_keys = torch.cat(weights, dim=1).float().cpu().masked_fill(~seen[:, None], 0)
+    counts = seen.any(dim=-1)[:, None, :, None].float()
+    left = counts - to_keys.sum(dim=-1, keepdim=True)
+    return torch.cat([left.where(left > ROUNDING, 0), to_keys], dim=-1)
 
 
 def places(subject: Subject) -> tuple[np.ndarray, np.ndarray]:

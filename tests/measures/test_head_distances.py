@@ -93,6 +93,19 @@ def test_a_head_that_reads_tokens_is_nearer_on_the_same_sentence():
     assert of.by_place[2, 0, 2] == pytest.approx(without, rel=1e-5)
 
 
+def test_what_a_head_leaves_to_no_token_is_a_place_of_its_own():
+    """All on no token, half of it, none: as far apart as (1, 0), (1/2, 1/2) and (0, 1)."""
+
+    def attend(ids):
+        share = np.array([0, 0.5, 1])[:, None, None]
+        return share * np.tile(np.eye(len(ids))[0], (3, len(ids), 1))
+
+    half = QUARTER - np.log(2) / 2
+    expected = [[0, half, np.log(2)], [half, 0, half], [np.log(2), half, 0]]
+    values = found(Given(attend), Given(attend), random_text()).values[0]
+    np.testing.assert_allclose(values, expected, atol=1e-6)
+
+
 def table(a, b, text):
     return pd.DataFrame(rows(found(a, b, text), a, b))
 
