@@ -112,7 +112,9 @@ PAPERS = ["mt", "lm", "mlm"]  # the objectives that the papers compare
 FIRST = 3  # models that stand for all where none are the papers'
 # For objectives with other names.
 SPARE_COLORS = ["#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#999933", "#332288"]
-SPARE_MARKERS = ["v", ">", "*", "p", "h", "8", "H"]
+SPARE_MARKERS = ["v", ">", "*", "p", "d", "X", "<"]
+# Where colors come again; short enough that a legend shows a gap beside the marker.
+SPARE_DASHES = ["-", (0, (4, 1, 1, 1)), (0, (4, 1, 1, 1, 1, 1))]
 _spared: dict[tuple[str, str], str] = {}  # who has which of them, in one figure
 _places: dict[str, int] = {}  # of models in their study; these decide first
 _untrained: set[str] = set()  # models of their study with names of their own
@@ -156,8 +158,8 @@ def objective(name: str) -> Look:
         return replace(objective(name.removesuffix(TWIN)), label=label, linestyle=TWIN_DASHES)
     n = len(SPARE_COLORS)
     if name in _places:
-        dashes = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)))[_places[name] // n % 3]
-        return Look(label, *_spare(*divmod(_places[name], n)), dashes)
+        turn, place = divmod(_places[name], n)
+        return Look(label, *_spare(turn, place), SPARE_DASHES[turn % len(SPARE_DASHES)])
     given = {_spare(*divmod(place, n)) for place in _places.values()}
     first = zlib.crc32(name.encode()) % n
     for turn, step in product(range(n), range(n)):

@@ -10,6 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg as Agg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
@@ -103,6 +104,27 @@ def test_new_objectives_are_told_apart():
     # A figure is the same whatever was drawn before.
     with style.paper():
         assert style.objective("mlm_0") == looks["mlm_0"]
+
+
+def surface(marker):
+    """Which places of a square a marker covers."""
+    of = MarkerStyle(marker)
+    places = np.stack(np.meshgrid(*2 * [np.linspace(-0.7, 0.7, 101)]), axis=-1).reshape(-1, 2)
+    return of.get_path().transformed(of.get_transform()).contains_points(places)
+
+
+def test_markers_of_new_models_have_shapes_of_their_own():
+    """Where points alone are drawn, nothing else tells models of one color apart."""
+    for a, b in itertools.combinations(map(surface, style.SPARE_MARKERS), 2):
+        assert (a & b).sum() < 0.8 * (a | b).sum()
+
+
+def test_a_legend_shows_that_a_line_is_dashed():
+    with style.paper():
+        of = matplotlib.rcParams
+        beside = (of["legend.handlelength"] * of["font.size"] - of["lines.markersize"]) / 2
+        for _, (line, gap, *_) in style.SPARE_DASHES[1:]:
+            assert of["lines.linewidth"] * (line + gap) < beside
 
 
 def curve(x, runs=3, **columns):
