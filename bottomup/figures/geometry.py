@@ -28,6 +28,7 @@ MEASURES = {
 }
 NULL = "null"
 LINE: dict[str, Any] = {"linewidth": 0.9, "zorder": 1.5}  # of a null, behind
+FAR = 10  # times the highest value, or less than the lowest: there the logarithmic axis ends
 BESIDE = 2.5  # typographic points between two of five curves
 DEPTH = "relative depth (layer / top layer; 0 = embeddings)"
 
@@ -74,5 +75,8 @@ def _panel(axes: Axes, shown: pd.DataFrame, measure: str) -> None:
     axes.set_ylabel(MEASURES[measure][0])
     if measure == "intrinsic_dimension" and len(shown):  # its null is many times as large
         axes.set_yscale("log")
+        # An interval of many orders of magnitude would leave no room for the values.
+        (low, high), values = axes.get_ylim(), shown["y"]
+        axes.set_ylim(max(low, values.min() / FAR), min(high, values.max() * FAR))
         style.log_ticks(axes, (1, 2, 5))
         axes.yaxis.set_major_formatter("{x:g}")

@@ -64,6 +64,17 @@ def test_models_of_other_depths_stand_side_by_side(study):
     figure.draw_without_rendering()
 
 
+def test_an_interval_of_many_orders_of_magnitude_leaves_room_for_the_values(study):
+    table = study(seeds=(1,))["geometry"]
+    [first, *_] = np.flatnonzero(table["measure"] == "intrinsic_dimension")
+    table.loc[first, ["ci_low", "ci_high"]] = 1e-49, 1e47
+    figure, points = geometry.draw({"geometry": table})
+    values = points.loc[points["panel"] == "intrinsic_dimension", "y"]
+    low, high = figure.axes[2].get_ylim()
+    assert values.min() / 10 <= low < values.min() and values.max() < high <= 10 * values.max()
+    assert points["high"].max() == 1e47, "the table of points has all of it"
+
+
 def test_a_measure_that_has_no_value_leaves_its_panel_with_a_note(study):
     table = study(layers=1, seeds=(1,))["geometry"]
     none = table["measure"] == "intrinsic_dimension"
