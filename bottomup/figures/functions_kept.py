@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
@@ -55,7 +54,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     for axes, name in zip(panels, names, strict=True):
         _panel(axes, drawn[drawn["panel"] == name])
         axes.set_title(heads.title(name, names, heads.PRUNED).replace(", ", "\n"))
-    panels[0].yaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole_numbers(panels[0].yaxis)
     panels[0].set_ylabel("heads, by what they do")
     looks = style.FUNCTIONS.values()
     handles: list[Artist] = [Patch(color=look.color, label=look.label) for look in looks]

@@ -6,7 +6,6 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.core.kinds import GATED
 from bottomup.figures import style
@@ -122,14 +121,14 @@ def active(axes: Axes, shown: pd.DataFrame, look: Callable[[str], style.Look], l
     curves(axes, shown, look, whole)
     axes.set_xlabel(label)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True))
+        style.whole_numbers(axis)
     axes.set_ylim(bottom=-0.02 * axes.get_ylim()[1])
 
 
 def from_all_to_none(axes: Axes, most: float, label: str) -> None:
     """An axis of the number of heads kept, as in the paper from the whole model to no heads."""
     axes.set_xlim(1.04 * most, -0.03 * most)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole_numbers(axes.xaxis)
     axes.set_xlabel(label)
 
 
@@ -149,7 +148,7 @@ def size(shown: pd.DataFrame, cell: float = CELL) -> tuple[float, float]:
 def grid(axes: Axes, n_layers: int, n_heads: int) -> None:
     """Axes of a map, the top layer on top."""
     axes.set(xlim=(0.5, n_heads + 0.5), ylim=(0.5, n_layers + 0.5), xticks=[])
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    style.whole_numbers(axes.yaxis)
     style.cells(axes)
 
 

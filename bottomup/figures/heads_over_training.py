@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from bottomup.figures import heads, layout, steps, style
 from bottomup.figures.points import NoRowsError, Tables, join, over_seeds, points, select
@@ -137,5 +136,5 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int], thresholds: dict[str, flo
             first.set_ylim(bottom=0)
         if quantity == COUNT:
             first.set_ylim(top=max(1, 1.05 * most))
-            first.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+            style.whole_numbers(first.yaxis, 5)
     return figure

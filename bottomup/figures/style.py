@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.container import Container
 from matplotlib.figure import Figure
@@ -421,11 +422,16 @@ def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = 
         drawn.remove()
 
 
+def whole_numbers(axis: Axis, most: int | None = None) -> None:
+    """Ticks at whole numbers alone, also where only one is in sight; at most so many."""
+    axis.set_major_locator(MaxNLocator(most or "auto", integer=True, min_n_ticks=1))
+
+
 def layer_axis(axes: Axes, label: str = LAYERS) -> None:
     """Layers on the x axis: whole numbers."""
     axes.set_xlabel(label)
     if len(axes.get_xticks()):  # as those without a point have none
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        whole_numbers(axes.xaxis)
 
 
 def step_axis(axes: Axes, steps: pd.Series) -> None:

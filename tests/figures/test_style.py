@@ -127,6 +127,16 @@ def test_a_legend_shows_that_a_line_is_dashed():
             assert of["lines.linewidth"] * (line + gap) < beside
 
 
+@pytest.mark.parametrize("layers", [[1], [0, 1], [1, 2, 3], [*range(25)]])
+def test_layers_are_whole_numbers_also_where_there_is_one(layers):
+    axes = Figure().subplots()
+    axes.plot(layers, layers, "o")
+    style.layer_axis(axes)
+    low, high = axes.get_xlim()
+    shown = [tick for tick in axes.get_xticks() if low <= tick <= high]
+    assert shown and {*shown} <= {*layers}
+
+
 def curve(x, runs=3, **columns):
     points = pd.DataFrame({"x": x, "y": 0.5, "low": 0.4, "high": 0.6, "runs": runs})
     return points.assign(series="lm", source="ours", **columns)
