@@ -207,7 +207,7 @@ def _replace(value: Any, location: tuple, text: str) -> None:
             value = value[part]
         if isinstance(plain, bool | int | float):
             value[location[-1]] = plain
-    except (yaml.YAMLError, LookupError, TypeError):
+    except (yaml.YAMLError, LookupError, TypeError, ValueError, RecursionError):
         return  # `problems` says what is wrong
 
 

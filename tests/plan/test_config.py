@@ -754,6 +754,13 @@ def test_numbers_that_yaml_takes_for_text():
     assert study.training.learning_rate == 0.05 and study.pruning.gates.learning_rate == 0.01
 
 
+@pytest.mark.parametrize("text", ["1.2.3e4", "2024-13-45", "1" * 5000, "[" * 5000])
+def test_text_that_is_no_number_though_it_begins_as_one(text):
+    [line] = mistakes(changed(training__batch_tokens=text))
+    assert line.startswith(f'training.batch_tokens: found "{text[:190]}')
+    assert line.endswith("; allowed: whole number, >= 1, <= 1000000")
+
+
 def test_names_that_snakemake_would_fill_in(tmp_path):
     for name in ("{x}", "<results>", "a{"):
         (tmp_path / name).mkdir()
