@@ -5,6 +5,7 @@ Mirrors and keys are those that the machine's apt knows; our own files are in th
 """
 
 import fcntl
+import logging
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,10 @@ from bottomup.core.errors import UserError
 from bottomup.core.settings import Folder
 from bottomup.corpus.sources import SourceOptions
 
+log = logging.getLogger(__name__)
+
 Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]  # {language} is replaced
+FAILED = "failed to download"  # what apt-get says of indices, though its status may be 0
 
 
 class DebianOptions(SourceOptions):
@@ -88,7 +92,7 @@ def packages(names: Sequence[str], folder: Path, otherwise: str) -> list[Path]:
             complaint = _download(names, [], folder, lock, otherwise)
             if _missing(names, folder):
                 # The system's lists are empty or old, and we may not be allowed to renew them.
-                complaint = _renew(folder, [], lock, otherwise)
+                complaint = _renew(folder, [], lock, otherwise)[1]
                 complaint += _download(names, _own_lists(folder), folder, lock, otherwise)
         if missing := _missing(names, folder):
             raise UserError(f"apt-get cannot download {', '.join(missing)}: {complaint}{otherwise}")
@@ -122,17 +126,38 @@ def renew_lists(folder: Path, languages: Sequence[str], otherwise: str) -> str:
     Raises UserError, ending in `otherwise`, if there is no apt-get.
     """
     with _alone(folder) as lock:
-        return _renew(folder, languages, lock, otherwise)
+        status, complaint = _renew(folder, languages, lock, otherwise)
+    if status or FAILED in complaint:
+        log.warning(
+            "apt-get has not got all of its indices (%s): what only the others have is no part of "
+            "the text; when that is mended, delete %s/apt/lists, and run again with --forcerun "
+            "fetch_corpus",
+            *(complaint.removesuffix("; "), folder),
+        )
+    return complaint
 
 
-def _renew(folder: Path, languages: Sequence[str], lock: TextIO, otherwise: str) -> str:
+def has_part(folder: Path) -> bool:
+    """Whether a renewal of the folder's indices goes on, or was stopped: then some may be there and
+    others not, since apt-get moves those of each suite into place as it gets them."""
+    return _renewing(folder).exists()
+
+
+def _renewing(folder: Path) -> Path:
+    return folder / "apt/renewing"
+
+
+def _renew(folder: Path, languages: Sequence[str], lock: TextIO, otherwise: str) -> tuple[int, str]:
     own_lists = _own_lists(folder)
     # No command line option removes the languages that the system's files name.
     own_file = folder / "apt/apt.conf"
     wanted = " ".join(f'"{language}";' for language in languages or ["none"])
     own_file.write_text(f"#clear Acquire::Languages;\nAcquire::Languages {{ {wanted} }};\n")
     options = ["-c", str(own_file), "-oAcquire::GzipIndexes=false", *own_lists]
-    return _apt([*options, "update"], folder, folder, lock, otherwise)[1]
+    _renewing(folder).touch()
+    done = _apt([*options, "update"], folder, folder, lock, otherwise)
+    _renewing(folder).unlink(missing_ok=True)
+    return done
 
 
 def _missing(names: Sequence[str], folder: Path) -> list[str]:

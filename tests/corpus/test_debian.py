@@ -102,6 +102,24 @@ def test_sources_that_are_fetched_side_by_side_wait_for_each_other(folder, tmp_p
     assert [each.result() for each in renewed] == [""] * 3
 
 
+@pytest.mark.parametrize(
+    ("status", "says", "warned"),
+    [
+        (0, "", False),
+        (0, "W: Key is stored in legacy trusted.gpg keyring", False),
+        (0, "W: Some index files failed to download. They have been ignored.", True),
+        (100, "E: The repository 'http://gone' does not have a Release file.", True),
+    ],
+)
+def test_indices_that_apt_does_not_get_are_told(folder, tmp_path, caplog, status, says, warned):
+    """A text without them is another one."""
+    (tmp_path / "bin/apt-get").write_text(f'#!/bin/bash\necho "{says}" >&2; exit {status}\n')
+    assert debian.renew_lists(folder, ["en"], "") == (f"{says}; " if says else "")
+    assert not debian.has_part(folder)
+    told = [f"apt-get has not got all of its indices ({says})"] if warned else []
+    assert [line.partition(": what only")[0] for line in caplog.messages] == told
+
+
 # Writes what is asked for, or a part of it where the disk is full; goes on with a part.
 SLOW_APT_GET = """#!/bin/bash
 [[ $* == *update* ]] && exit

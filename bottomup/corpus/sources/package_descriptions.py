@@ -101,7 +101,7 @@ def _from_apt(languages: list[str], download_folder: Path) -> Path:
     folder = download_folder / f"package-descriptions-{'-'.join(sorted(languages))}"
     folder.mkdir(parents=True, exist_ok=True)
     [other] = set(languages) - {"en"}
-    if not _indices(folder, f"Translation-{other}"):
+    if debian.has_part(folder) or not _indices(folder, f"Translation-{other}"):
         complaint = debian.renew_lists(folder, sorted(languages), ELSEWHERE)
         if not _indices(folder, f"Translation-{other}"):
             raise UserError(
@@ -111,9 +111,11 @@ def _from_apt(languages: list[str], download_folder: Path) -> Path:
 
 
 def _indices(folder: Path, kind: str) -> list[Path]:
-    """The indices of one kind in a folder and below, in the order of their paths."""
+    """The indices of one kind in a folder and below, in the order of their paths; none of those
+    that apt has only begun to fetch, to its folder `partial`."""
     name = re.compile(rf"(?:.*_)?{kind}(?:\.(?:gz|bz2|xz|zst))?")
-    return once([path for path in below(folder) if name.fullmatch(path.name)])
+    files = (path for path in below(folder) if name.fullmatch(path.name))
+    return once([path for path in files if path.parent.name != "partial"])
 
 
 def _source_packages(folder: Path) -> dict[str, str]:

@@ -133,6 +133,28 @@ def test_apt_is_asked_once_for_both_languages(monkeypatch, tmp_path):
     assert asked == [["de", "en"]]
 
 
+def test_indices_of_a_renewal_that_was_stopped_are_fetched_again(monkeypatch, tmp_path):
+    """apt-get has moved some of them into place, and begun to fetch others."""
+
+    def apt(arguments, folder, *_):
+        calls.append(arguments[-1])
+        for name, text in (("Packages", PACKAGES), ("T-en", ENGLISH), ("T-de", GERMAN)):
+            place = "apt/lists" if len(calls) > 1 or name == "T-de" else "apt/lists/partial"
+            whole = folder / place / f"host_{name.replace('T-', 'Translation-')}"
+            whole.write_text(text if place == "apt/lists" else text[:30])
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return 0, ""
+
+    calls = []
+    monkeypatch.setattr(debian, "_apt", apt)
+    with pytest.raises(KeyboardInterrupt):
+        fetch(Options(), tmp_path)
+    for _ in range(2):
+        assert fetch(Options(), tmp_path).to_numpy().tolist() == EXPECTED
+    assert calls == ["update", "update"]
+
+
 def test_a_language_that_apt_lacks_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(debian, "renew_lists", lambda *_: "E: no network; ")
     expected = r"^apt-get has no package descriptions in 'sw': E: no network; set `from: folder`"
