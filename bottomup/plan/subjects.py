@@ -16,6 +16,8 @@ from bottomup.plan.study import WITH_TARGET, Study
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
 READINGS = ["plain", names.AS_TRAINED]
+# In the name of a file: what Snakemake fills in, and bytes that are no UTF-8.
+UNKNOWN_NAME = re.compile("[{}<>\ud800-\udfff]")
 
 
 def exactly(values: Iterable) -> str:
@@ -337,15 +339,16 @@ class Subjects:
         return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
 
     def checkpoint_files(self, name: str) -> list[str]:
-        """The files of a checkpoint in the user's folder; none if it has no folder."""
+        """The files of a checkpoint in the user's folder; none if it has no folder. Names that
+        Snakemake would fill in, or cannot write down, are of no file that a model is read from."""
         if not (folder := self.study.checkpoints[name.removesuffix(TWIN)].folder):
             return []
         paths = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
         match json_or_none(folder / INDEX):  # what is wrong is reported by the job that opens it
             case {"weight_map": {**named}}:
-                files = {folder / name for name in named.values() if isinstance(name, str)}
-                paths |= set(filter(os.path.isfile, files))
-        return sorted(map(str, paths))
+                paths |= {folder / name for name in named.values() if isinstance(name, str)}
+        known = (path for path in map(str, paths) if not UNKNOWN_NAME.search(path))
+        return sorted(filter(os.path.isfile, known))
 
     def wildcards(self) -> dict[str, str]:
         """Patterns of the wildcards in names of runs and of pruned runs. They match exactly what

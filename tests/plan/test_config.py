@@ -1951,6 +1951,18 @@ def test_what_a_checkpoint_in_a_folder_is_read_from(tmp_path):
     assert found == {path.name for path in tmp_path.iterdir()} - {"a.bin"}
 
 
+@pytest.mark.parametrize("name", ["a{b}.txt", "<a>.json", "a\udcff.txt", "folder.json", "gone.txt"])
+def test_what_else_stands_in_the_folder_of_a_checkpoint(tmp_path, name):
+    """Snakemake would fill in the names of some, and ask for others."""
+    (tmp_path / "config.json").touch()
+    if name == "gone.txt":
+        (tmp_path / name).symlink_to("nowhere")
+    else:
+        (tmp_path / name).mkdir() if name == "folder.json" else (tmp_path / name).touch()
+    subjects = Slices(load(with_checkpoint(folder=str(tmp_path)))).subjects
+    assert subjects.checkpoint_files("bert") == [str(tmp_path / "config.json")]
+
+
 NAMED = '{"weight_map": {"x": %s, "w": "a.bin"}}'  # from a list of the files of a checkpoint
 
 
