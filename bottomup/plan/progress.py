@@ -305,4 +305,8 @@ def warnings_in(logs: Iterable[Path]) -> list[str]:
 
 
 def _name(job) -> str:
-    return Path(job.benchmark).stem if job.benchmark else job.rule.name
+    """The name of one of Snakemake's jobs, which no other job has: that of its benchmark or, of a
+    user's own rule that has none, its rule and wildcards."""
+    if job.benchmark:
+        return Path(job.benchmark).stem
+    return ".".join([job.rule.name, *map(str, job.wildcards)])

@@ -84,9 +84,10 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         elif event == LogEvent.JOB_FINISHED:
             yield from self._finished(self.jobs.pop(fields["job_id"], None), record.created)
         elif event == LogEvent.JOB_ERROR and not fields["indent"]:  # of no group
-            yield from _failed(fields["log"])
+            yield from _failed(fields["log"], fields["rule_name"])
         elif event == LogEvent.GROUP_ERROR:
-            yield from _failed([log for job in fields["job_error_info"] for log in job["log"]])
+            logs = [log for job in fields["job_error_info"] for log in job["log"]]
+            yield from _failed(logs, fields["groupid"])
         elif event == LogEvent.ERROR and PROGRAM_FAILED not in text:
             self.has_failed = True
             yield from [text] * (JOBS_FAILED not in text)
@@ -105,7 +106,8 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         for pattern, kind in OUTPUTS:
             for path in fields["output"]:
                 if match := pattern.fullmatch(path):
-                    seconds = seconds_in(Path(fields["benchmark"])) or now - job.created
+                    # A user's own rule may have no benchmark.
+                    seconds = seconds_in(Path(fields["benchmark"] or "")) or now - job.created
                     yield f"{kind} {match[1].replace('/', ' ')}: {duration(seconds)}"
 
     def _end(self) -> Iterator[str]:
@@ -122,9 +124,11 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
             yield ". ".join([done, *where(start.folder())])
 
 
-def _failed(logs: list[str]) -> Iterator[str]:
-    """The lines for a job, or a group of jobs, with these logs."""
-    yield from (f"failed: {line}" for line in why_they_failed([logs]))
+def _failed(logs: list[str], name: str) -> Iterator[str]:
+    """The lines for a job of the rule `name`, or for a group of jobs, with these logs. A user's own
+    rule may have none."""
+    without = f"{name}, which has no log; its command is in {_logs()}"
+    yield from (f"failed: {line}" for line in why_they_failed([logs]) or [without])
 
 
 def where(folder: Path) -> Iterator[str]:

@@ -128,6 +128,8 @@ onstart: PROGRESS.start()
 onsuccess: PROGRESS.end()
 onerror: PROGRESS.end()
 """
+SECOND = """rule write:
+    input: lambda wildcards: ["a.txt"] if wildcards.name == "b" else []"""
 SAID = re.compile(r"[012] of 3 jobs, about \d+ % of the work; about \d min left, until ")
 
 
@@ -151,6 +153,16 @@ def test_it_is_quiet_where_snakemake_is(workflow):
     command = [*command, "--quiet", "progress"]
     done = subprocess.run(command, **options, capture_output=True, text=True, check=True)
     assert not SAID.findall(done.stderr) and "rule write" in done.stderr
+
+
+def test_jobs_of_one_rule_without_a_benchmark_are_told_apart(workflow):
+    """Here one waits for another of them."""
+    command, options = workflow
+    file = options["cwd"] / "Snakefile"
+    text = file.read_text().replace('["a", "b"]', '["b"]').replace("rule write:", SECOND)
+    file.write_text(text.replace('    benchmark: "benchmarks/write.{name}.tsv"\n', ""))
+    done = subprocess.run(command, **options, capture_output=True, text=True, check=True)
+    assert len(SAID.findall(done.stderr)) == 1 and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("quiet", [[], ["--quiet", "progress"]])

@@ -20,6 +20,7 @@ from bottomup.plan import start, terminal
 from bottomup.core import running
 
 EVERY = "*"
+OF_A = {"rule_name": "a", "log": ["a.log"], "indent": False}  # what is said of a job that failed
 MODEL = "results/a/{}/model/model.safetensors"
 
 
@@ -99,7 +100,7 @@ def test_a_job_that_fails_has_the_last_line_of_its_log(said, tmp_path):
     (tmp_path / "a.log").write_text("it begins\nerror: found x; allowed: y\n")
     failed = "RuleException:\nCalledProcessError in file a.smk, line 3"
     assert not said(LogEvent.ERROR, logging.ERROR, failed)
-    assert said(LogEvent.JOB_ERROR, logging.ERROR, jobid=1, log=["a.log"], indent=False) == [
+    assert said(LogEvent.JOB_ERROR, logging.ERROR, jobid=1, **OF_A) == [
         "failed: a.log: error: found x; allowed: y"
     ]
     last = "WorkflowError:\nAt least one job did not complete successfully."
@@ -107,12 +108,18 @@ def test_a_job_that_fails_has_the_last_line_of_its_log(said, tmp_path):
     assert said.end() == ["failed; what is done is kept. When this is mended, go on: ./study a"]
 
 
+def test_a_rule_of_the_user_may_have_neither_log_nor_benchmark(said, tmp_path):
+    begin(said, 1, "results/a/figures/own.png", benchmark=None, created=100.0)
+    assert said(LogEvent.JOB_FINISHED, job_id=1, created=104.4) == ["figure own: 4 s"]
+    begin(said, 2, benchmark=None)
+    [line] = said(LogEvent.JOB_ERROR, logging.ERROR, jobid=2, **OF_A | {"log": []})
+    assert line.startswith("failed: a, which has no log; its command is in ")
+
+
 def test_a_job_that_is_tried_again_has_not_failed(said, tmp_path):
     begin(said, 1)
     (tmp_path / "a.log").write_text("Killed\n")
-    assert said(LogEvent.JOB_ERROR, logging.ERROR, jobid=1, log=["a.log"], indent=False) == [
-        "failed: a.log: Killed"
-    ]
+    assert said(LogEvent.JOB_ERROR, logging.ERROR, jobid=1, **OF_A) == ["failed: a.log: Killed"]
     assert said(LogEvent.ERROR, logging.ERROR, "Missing files") == ["Missing files"]
     assert said(msg="Trying to restart job 1.") == ["what failed is tried again"]
     said(LogEvent.JOB_FINISHED, job_id=1, created=0)
