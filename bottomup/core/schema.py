@@ -243,7 +243,7 @@ def _line(model: type[BaseModel], problem: Mapping[str, Any], path: str) -> str:
         return f"{where}: found {value}; {problem['msg'].removeprefix('Value error, ')}"
     # A name such as 2024, which YAML reads as a number, or no, which it reads as false.
     misread = value[:1].isdigit() or value in ("true", "false")
-    quotes = "; put it in quotes" * (problem["type"] == "string_type" and misread)
+    quotes = "; in a file, put it in quotes" * (problem["type"] == "string_type" and misread)
     return f"{where}: found {value}; allowed: {_allowed_at(model, problem['loc'])}{quotes}"
 
 

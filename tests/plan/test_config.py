@@ -304,9 +304,9 @@ seeds = [0, 1]
 study = "a/b"
   study: found "a/b"; allowed: text, of letters,
 study = 2024
-  study: found 2024; allowed: text, of letters, digits and _ . - up to 60, such as default; put it in quotes
+  study: found 2024; allowed: text, of letters, digits and _ . - up to 60, such as default; in a file, put it in quotes
 study = false
-  study: found false; allowed: text, of letters, digits and _ . - up to 60, such as default; put it in quotes
+  study: found false; allowed: text, of letters, digits and _ . - up to 60, such as default; in a file, put it in quotes
 corpus.sources.files = {"source": "sch\udcf6n.txt"}
   corpus.sources.files.source: found text in another encoding; allowed: text in UTF-8
 checkpoints = {"\udcf6": {"folder": "."}}
