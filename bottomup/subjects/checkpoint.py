@@ -17,7 +17,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from bottomup.core.errors import UserError
-from bottomup.core.files.tokenizers import unknown
+from bottomup.core.files.tokenizers import around, unknown
 from bottomup.model.transformer import Encoding
 from bottomup.subjects import attending, going_on, tokenizer
 from bottomup.subjects.admission import first_line
@@ -282,12 +282,7 @@ class Checkpoint(Subject):
         for starts and ends of texts."""
         names = ("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
         named = {getattr(self.pretrained, name) for name in names} - {None}
-        try:
-            one = self.tokenizer.encode("a")
-        except Exception:  # neither this letter nor a token for the unknown
-            one = self.tokenizer.encode("")
-        pairs = zip(one.ids, one.special_tokens_mask, strict=True)
-        return named | {i for i, added in pairs if added}
+        return named | {*around(self.tokenizer)}
 
     def filled(self, ids: Tensor, tokens: Tensor) -> Tensor:
         # A tokenizer may pad with a token that its model does not know.

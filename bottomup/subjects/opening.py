@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.files import by_umask
+from bottomup.core.files.tokenizers import around
 from bottomup.core.files.weights import save_weights
 from bottomup.core.names import OF_CHECKPOINTS, WEIGHTS
 from bottomup.core.running import alone
@@ -30,9 +31,8 @@ def open_checkpoint(
     origin = _folder_of(source, downloads)
     subject = subjects.load(origin) if twin_seed is None else subjects.untrained(origin, twin_seed)
     # A multilingual tokenizer adds the code of a language that it chooses; the log says which.
-    one = subject.tokenizer.encode("a")
-    added = [i for i, special in zip(one.ids, one.special_tokens_mask, strict=True) if special]
-    names = [subject.tokenizer.decode([i], skip_special_tokens=False).strip() for i in added]
+    added, decode = around(subject.tokenizer), subject.tokenizer.decode
+    names = [decode([i], skip_special_tokens=False).strip() for i in added]
     logging.info(f"its tokenizer adds to each sentence: {' '.join(names) or 'nothing'}")
     folder.mkdir(parents=True, exist_ok=True)
     subject.save_tokenizer(folder)

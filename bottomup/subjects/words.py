@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from tokenizers import Encoding, Tokenizer
 
+from bottomup.core.errors import UserError
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer, unknown
@@ -84,12 +85,20 @@ def encode(
     A word is aligned if it has sub-words, all of them are read, and none holds more of the sentence
     than this word and white space. A sub-word of white space only belongs to no word, whichever
     character of the text its tokenizer assigns to it. Each sentence has a token, see `NOTHING`.
+
+    Raises UserError if the tokenizer meets what it does not know, and has no token for that.
     """
     # The tokenizer's file sets these for other uses.
     tokenizer.no_truncation()
     tokenizer.no_padding()
     shown, as_read = located(sentences, tokenizer)
-    encoded: Sequence[Encoding | Encoded] = tokenizer.encode_batch(as_read)
+    try:
+        encoded: Sequence[Encoding | Encoded] = tokenizer.encode_batch(as_read)
+    except Exception as error:  # the package raises no other
+        raise UserError(
+            f"the model's tokenizer cannot cut a sentence of the text ({error}); allowed: one that "
+            "has a token for what it does not know, as tokenizer.json names it (unk_token)"
+        ) from error
     blank = _blank(tokenizer, (one.ids for one in encoded))
     not_known = unknown(tokenizer) if isinstance(tokenizer, Tokenizer) else tokenizer.unknown
     unaligned, n_unknown, cut = Counter(dict.fromkeys(REASONS, 0)), 0, []

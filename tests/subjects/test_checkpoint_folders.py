@@ -22,7 +22,10 @@ from transformers import (
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
+from bottomup.core.settings import Checkpoint
 from bottomup.model.folder import save
+from bottomup.subjects.opening import open_checkpoint
+from bottomup.subjects.words import encode
 from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES
 from tests.tiny import drawn, same_bytes
@@ -369,7 +372,13 @@ def test_a_tokenizer_of_words_alone(tmp_path, model, first):
     made = Tokenizer(model(words, **({"unk_token": "none"} if model is WordLevel else {})))
     made.pre_tokenizer, made.normalizer = WhitespaceSplit(), BertNormalizer()
     made.save(str(folder / "tokenizer.json"))
-    assert subjects.load(folder).tokenizer.encode("the button").ids == [first + 1, first + 2]
+    subject = subjects.load(folder)
+    assert subject.tokenizer.encode("the button").ids == [first + 1, first + 2]
+    open_checkpoint(tmp_path / "opened", tmp_path, Checkpoint(folder=str(folder)), None)
+    with pytest.raises(
+        UserError, match=r"^the model's tokenizer cannot cut .*\(.+\); allowed: one"
+    ):
+        encode(subject.tokenizer, ["the apple"], [[(0, 3), (4, 9)]], None)
 
 
 def test_text_with_tokens_that_were_added_and_never_learned(folder):

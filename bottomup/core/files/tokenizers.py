@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -22,3 +23,12 @@ def unknown(tokenizer: Tokenizer) -> set[int]:
     with suppress(Exception):  # it has none
         return {token.id for token in tokenizer.model.tokenize(NO_CHARACTER)}
     return set()
+
+
+def around(tokenizer: Any) -> list[int]:
+    """The ids that a tokenizer, of any package, adds to a text, such as </s>."""
+    try:
+        one = tokenizer.encode("a")
+    except Exception:  # neither this letter nor a token for the unknown
+        one = tokenizer.encode("")
+    return [i for i, added in zip(one.ids, one.special_tokens_mask, strict=True) if added]
