@@ -85,8 +85,7 @@ _report_by_snakemake = AbstractExecutor.report_job_error
 def _report(executor: AbstractExecutor, job: SubmittedJobInfo, msg=None, **options) -> None:
     """Report a failed job, or group. The words of the cluster stand for the log that tells most,
     unless the job has run and its program told an error."""
-    if msg:
-        logs = _logs(job.job)
+    if msg and (logs := _logs(job.job)):  # a user's own rule may have no log
         for log in logs:
             REASONS.pop(log, None)  # of an earlier attempt
         place, log = min((_place(last_line(Path(log))), log) for log in logs)

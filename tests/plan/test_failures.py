@@ -159,19 +159,13 @@ TIMED_OUT = "SLURM-job '5' failed, SLURM status is: 'TIMEOUT'."
     ids=["refused", "out of time", "an error after it was refused", "refused after an error"],
 )
 def test_what_the_cluster_says_of_a_group_stands_where_no_program_tells(
-    tmp_path, capsys, monkeypatch, tries, log, told
+    tmp_path, capsys, reported, tries, log, told
 ):
-    scheduler = SimpleNamespace(error_callback=lambda job: None)
-    executor = SimpleNamespace(
-        print_job_error=lambda *_: None, workflow=SimpleNamespace(scheduler=scheduler)
-    )
     if log:
         (tmp_path / "a").write_text(log)
     group = SimpleNamespace(jobs=[SimpleNamespace(log=[str(tmp_path / name)]) for name in "ba"])
-    monkeypatch.setattr(AbstractExecutor, "report_job_error", AbstractExecutor.report_job_error)
-    note_why_the_cluster_fails()
     for number, message in tries:
-        AbstractExecutor.report_job_error(executor, SubmittedJobInfo(group, number), message)
+        reported(group, number, message)
     say_how_it_ended([group], 0)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["", "failed:", f"{tmp_path}/a: {told}"]
@@ -205,6 +199,31 @@ def test_what_slurm_says_on_the_node_stands_beside_the_words_of_the_cluster(
     sent = SubmittedJobInfo(job, "5", aux={"slurm_logfile": tmp_path / "5.log"})
     AbstractExecutor.report_job_error(executor, sent, TIMED_OUT)
     assert REASONS.pop(str(tmp_path / "a")) == " ".join(told)
+
+
+def test_a_cluster_may_refuse_a_job_without_a_log(reported, capsys):
+    job = SimpleNamespace(log=[])
+    assert reported(job, None, REFUSED) == [job]
+    say_how_it_ended([job], 0)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def reported(monkeypatch):
+    """A function that reports what a cluster says of a job, and gives the jobs that then failed."""
+    failed = []
+    scheduler = SimpleNamespace(error_callback=failed.append)
+    executor = SimpleNamespace(
+        print_job_error=lambda *_: None, workflow=SimpleNamespace(scheduler=scheduler)
+    )
+    monkeypatch.setattr(AbstractExecutor, "report_job_error", AbstractExecutor.report_job_error)
+    note_why_the_cluster_fails()
+
+    def of(job, number, message):
+        AbstractExecutor.report_job_error(executor, SubmittedJobInfo(job, number), message)
+        return failed
+
+    return of
 
 
 PROGRAM = """\
