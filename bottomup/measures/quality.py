@@ -11,6 +11,7 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 
+from bottomup import objectives
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
@@ -26,7 +27,7 @@ from bottomup.measures.jackknife import UNIT, Range
 from bottomup.measures.log_probability import HIDDEN, mode_of
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
-from bottomup.objectives import IGNORE, Objective
+from bottomup.objectives import IGNORE, Objective, Question
 
 if TYPE_CHECKING:
     from bottomup.model.trunks import TrunkModel
@@ -76,6 +77,7 @@ def quality(
     the run translates, the split before tokenization and the tokenizer of the target side. as_mlm:
     MLM, whose examples all models that predict hidden tokens are asked, too.
     """
+    objective = without_dropout(objective)
     if scoring.choose is not None:
         objective = objective.model_copy(update={"choose": scoring.choose})
     require_equal_lengths(sentences=text.source, blocks=blocks)
@@ -114,6 +116,17 @@ def quality(
     return scores | translation_quality(
         hypotheses, references, blocks[some], count, options.language, lowercase
     )
+
+
+def without_dropout(objective: Objective) -> Objective:
+    """The objective without token dropout, which belongs to training as other dropout does."""
+    variant = objective.variant
+    if variant is None or variant.question is not Question.TOKEN_DROPOUT:
+        return objective
+    # What it inherits from, since a job imports nothing that it was not planned with.
+    known = {of.__module__: of for of in type(objective).__mro__ if issubclass(of, Objective)}
+    plain = known.get(f"{objectives.__name__}.{variant.of}", type(objective))
+    return plain(**{name: value for name, value in objective if name in plain.model_fields})
 
 
 def as_written(estimates: Path) -> Scores:

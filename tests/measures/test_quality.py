@@ -120,6 +120,20 @@ def test_masked_accuracy_is_over_the_chosen():
     assert scores["masked_accuracy"] == 1.0
 
 
+@pytest.mark.parametrize("name", ["lm_noise", "mt_noise"])
+def test_token_dropout_is_for_training_alone(name):
+    """The text is read as it is, so that what token dropout cost can be told."""
+    plain, text = name.removesuffix("_noise"), random_text(30, translated=name == "mt_noise")
+    asked = text, np.arange(30) % 2, []
+    scoring = Scoring(seed=1, translation=None, choose=None)
+    noisy, usual = (
+        quality.quality(drawn(plain), objectives.load(of, {}), scoring, *asked)
+        for of in (name, plain)
+    )
+    assert noisy["perplexity"].value == usual["perplexity"].value
+    assert noisy["accuracy"].value == usual["accuracy"].value
+
+
 def test_all_masked_models_predict_as_many_tokens(tmp_path, corpus_files):
     """Whatever share they were trained with."""
     text = Text.load(corpus_files.tokens, "test", objectives.load("mlm", {}).predicts)
