@@ -72,7 +72,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.measures import jackknife
     from bottomup.measures.edge_probes import words_of
     from bottomup.measures.null import permutations
-    from bottomup.measures.structural_probe import read_of
+    from bottomup.measures.structural_probe import drawn, read_of
     from bottomup.measures.transfer import task_of, transfer
     from bottomup.subjects.words import held_out
 
@@ -80,8 +80,11 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     annotation = seen.annotation(columns)
     origins = read_table(seen.needed("pairs"), columns=["origin"])["origin"].to_numpy()
     blocks, n, seed = seen.blocks, settings.sentences, settings.seed
-    text, (train, test) = read_of(seen, annotation, blocks, n, seed)
+    # All models share the draws, also one that does not read some of the sentences.
+    train, test = drawn(annotation, blocks, n, seed)
+    text, parts = read_of(seen, annotation, blocks, n, seed)
     words = words_of(annotation, train, test, blocks)
+    words = words[words["sentence"].isin(np.concatenate(parts))].reset_index(drop=True)
     words["origin"] = origins[words["sentence"]]
     tasks = [task_of(name, words, name in OF_SENTENCES) for name in settings.tasks]
     others = np.setdiff1d(np.flatnonzero(np.isin(blocks, blocks[test])), test)

@@ -9,6 +9,7 @@ import torch
 from bottomup import subjects
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
+from bottomup.measures import structural_probe
 from bottomup.measures import transfer as module
 from bottomup.measures.null import Permutations
 from bottomup.measures.similarity import debiased_cka, similarity
@@ -286,6 +287,36 @@ def test_sentences_for_cka_are_others_of_the_documents_that_test(
     assert len(other) == 6 and not text & other
     task = seen["task"]
     assert {*seen["blocks"]} <= {*range(6)} - {*task.blocks[task.parts < 2]}
+
+
+def test_a_model_that_does_not_read_a_sentence_shares_the_draws_of_all(
+    measure, task_files, tmp_path, monkeypatch
+):
+    """Which sentences are for development, and which ones tell how far layers move."""
+    tasks, others = [], []
+
+    def looks(subject, text, of, other, blocks, count, **how):
+        tasks.append(of[0])
+        others.append(other.ids.tolist())
+        return [{"value": 1.0, "without": [1.0]}]
+
+    monkeypatch.setattr(module, "transfer", looks)
+    every = structural_probe.read_whole
+    options = {"tasks": ["tag"], "sentences": 8, "rates": [1e-3], "passes": 1, "seed": 1}
+    for lacking in ([], [0, 1, 2, -1]):
+
+        def whole(*of, lacking=lacking):
+            read = every(*of)
+            read[lacking] = False
+            return read
+
+        monkeypatch.setattr(structural_probe, "read_whole", whole)
+        run, table = {"objective": "lm", "seed": 1}, tmp_path / f"{len(lacking)}.csv"
+        measure("transfer", run, options, **task_files, table=table)
+    assert others[0] and others[0] == others[1]
+    of_all, of_less = (np.bincount(task.parts) for task in tasks)
+    assert of_less[0] < of_all[0] and of_less[2] < of_all[2]
+    assert of_less[1] == of_all[1], "words of the sentences for development"
 
 
 @pytest.mark.parametrize(("sentences", "others"), [(5, True), (12, False)])
