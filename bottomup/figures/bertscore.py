@@ -31,7 +31,7 @@ QUANTITY = "rank correlation with BERTScore"
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `bertscore`, by cosines that are not centered, as published.
 
-    A line across a panel is what the tokens that two sentences share tell.
+    A line across a panel is what the tokens that two sentences share tell, the mean over models.
     """
     measured = by_layer(table(tables, "bertscore", NEEDED), pairs="panel")
     shown = measured[~measured["centered"].astype(bool)]
@@ -44,12 +44,14 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     for axes in grid.flat[len(panels) :]:
         axes.set_axis_off()
     for axes, (name, label) in zip(grid.flat, panels.items(), strict=False):
-        of_panel, by_tokens = drawn[drawn["panel"] == name], shown[shown["panel"] == name]
+        of_panel, part = drawn[drawn["panel"] == name], shown[shown["panel"] == name]
         style.curves(axes, of_panel, style.objective)
-        if by_tokens["by_tokens"].notna().any():
-            style.level(axes, by_tokens["by_tokens"].mean(), "tokens")
+        # Checkpoints have tokens of their own; a deep one counts no more than others.
+        by_tokens = part.groupby("series")["by_tokens"].mean()
+        if by_tokens.notna().any():
+            style.level(axes, by_tokens.mean(), "tokens")
         style.layer_axis(axes)
-        axes.set_title(f"{label}\n{style.count(by_tokens['n'], 'pair')}")
+        axes.set_title(f"{label}\n{style.count(part['n'], 'pair')}")
     for axes in grid[:, 0]:
         axes.set_ylabel(QUANTITY)
     style.legend(figure, style.key(drawn))

@@ -27,6 +27,15 @@ def test_a_line_for_what_tokens_tell_where_they_tell_something(study, nothing_cu
     assert [title[1] for title in titles] == ["1,000 pairs", "999 pairs", "998 pairs", "997 pairs"]
 
 
+def test_the_line_is_a_mean_over_models_whatever_their_depth(study):
+    """A checkpoint has tokens of its own."""
+    table = study(seeds=(1,), objectives=("lm",))["bertscore"]
+    deeper = pd.concat([table, table.assign(layer=table["layer"] + 7)])
+    deeper = deeper.assign(objective="bert", by_tokens=deeper["by_tokens"] - 0.2)
+    figure, _ = bertscore.draw({"bertscore": pd.concat([table, deeper])})
+    assert [text.get_text() for text in figure.axes[0].texts] == ["tokens\n= 0.4"]
+
+
 def test_ratings_have_a_panel_where_there_are_some(study):
     table = study(seeds=(1,))["bertscore"]
     rated = table.query("pairs == 'dropped'").assign(pairs="rated", n=50)
