@@ -32,11 +32,15 @@ DISTRIBUTIONS = {
     "MeCab": "mecab-python3",
     "vl_convert": "vl-convert-python",
 }
-# Packages that compute for others, whose versions do not tell theirs.
+# Packages that compute for others, whose versions do not tell theirs; not all need be installed.
 COMPUTE_FOR = {
     "sklearn": {"scipy"},
-    "spacy": {"thinc"},
-    "transformers": {"regex", "sentencepiece"},  # of tokenizers in Python
+    "spacy": {"thinc", "spacy_curated_transformers", "spacy_transformers"},  # of pipelines
+    # Of tokenizers in Python, as for FSMT, BERTweet, Japanese.
+    "transformers": {
+        *("regex", "sentencepiece", "sacremoses", "emoji", "rjieba"),
+        *("fugashi", "unidic", "unidic_lite", "sudachipy", "rhoknp"),
+    },
 }
 # Modules that no result depends on, whatever their code.
 SHOWN = {
