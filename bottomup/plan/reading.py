@@ -285,6 +285,8 @@ def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tup
             where = f"{path}.{name}" if path else name
             if (of_key := key.tag.rpartition(":")[2]) in ("bool", "null"):
                 yield line, f"{where}: YAML reads this key as {of_key}; put it in quotes"
+            elif of_key in ("int", "float") and str(number := yaml.safe_load(name)) != name:
+                yield line, f"{where}: YAML reads this key as {number}; put it in quotes"
             elif of_key not in KINDS:
                 yield line, f"{where}: found a {of_key} as a key; allowed: text (in quotes)"
             if name in lines:

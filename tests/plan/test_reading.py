@@ -121,6 +121,8 @@ def test_an_alias_of_one_file_is_a_value_of_its_own(tmp_path):
         ("a: 1\nb: !!set {x}", "1.yaml, line 2: b: found a set; allowed: text (in quotes), "),
         ("a: {on: 1}", "1.yaml, line 1: a.on: YAML reads this key as bool; put it in quotes"),
         ("a: 1\n~: 2", "1.yaml, line 2: ~: YAML reads this key as null; put it in quotes"),
+        ("a: {010: 1}", "1.yaml, line 1: a.010: YAML reads this key as 8; put it in quotes"),
+        ("a: {1: 1, 1.50: 2}", "1.yaml, line 1: a.1.50: YAML reads this key as 1.5; put it in"),
         ("a: 1\n b: 2", "1.yaml, line 2: is not YAML (mapping values are not allowed here); mend"),
         ("a: 1\n\tb: 2", "1.yaml, line 2: is not YAML (found character '\\t' that cannot start "),
         ("a: !!python/tuple [1]", "1.yaml, line 1: is not YAML (could not determine a constructor"),
@@ -143,10 +145,12 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, text, line):
 
 
 def test_numbers_and_text_that_only_look_odd_are_right(tmp_path):
-    text = "a: [0, 0.5, -1, 1_000, 0x10]\nb: '010'\nc: '1:30'\nd: {a: 1}\ne: &x {a: 1}\nf: {<<: *x}"
+    text = "a: [0, 0.5, -1, 1_000, 0x10]\nb: '010'\nc: '1:30'\nd: {a: 1}\ne: &x {a: 1}"
+    text += "\nf: {<<: *x}\n1: {'01': 1}"
     assert config_of(tmp_path, text) == {
         **{"a": [0, 0.5, -1, 1000, 16], "b": "010", "c": "1:30"},
         **{"d": {"a": 1}, "e": {"a": 1}, "f": {"a": 1}},
+        1: {"01": 1},
     }
 
 
