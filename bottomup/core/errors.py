@@ -9,7 +9,7 @@ from pathlib import Path
 # _ADDRESS: a web address after its protocol, if it has one; " ends it where no @, ? or # needs what
 # follows. _USER: user:password before the @ of a host.
 _ADDRESS = re.compile(r"(?<=//|:/)(?!/)(\S{0,500}@)?[^\s\"?#]*([?#]\S*)?")
-_USER = re.compile(r"(?<![\w/.*-])[\w.+-]+:[^\s@/]+@(?=[\w-]+[.\w-]*)")
+_USER = re.compile(r"(?<![\w/.*-])[\w.+-]+:[^\s@/]{1,2000}@(?=[\w-]+[.\w-]*)")
 _CLOSING = "'\");,"  # after an address in a sentence
 
 

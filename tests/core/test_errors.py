@@ -1,5 +1,7 @@
 """What an error never shows."""
 
+import time
+
 import pytest
 
 from bottomup.core.errors import UserError
@@ -24,3 +26,10 @@ from bottomup.core.errors import UserError
 )
 def test_passwords_are_hidden_and_what_is_none_is_shown(said, shown):
     assert str(UserError(said)) == shown
+
+
+def test_a_long_line_without_one_takes_no_time():
+    """Such as one that quotes a text."""
+    began, line = time.monotonic(), "a:" * 20_000
+    assert str(UserError(line)) == line
+    assert time.monotonic() - began < 5
