@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from bottomup.subjects.slow import SlowTokenizer
 
 TOKENS, TIMES, SEQUENCES = 25, 4, 50  # of random tokens
+ROUNDING = 1e-5  # by how much weights that sum to 1 may miss it
 FIRST = 4  # positions, in the order of reading, among which a sink is looked for
 # A sink has a larger mean weight than this in a sentence (Gu et al. 2025).
 SINK = 0.3
@@ -151,6 +152,16 @@ def by_norm(weights: Tensor, norms: Tensor) -> Tensor:
     return parts / parts.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(parts.dtype).tiny)
 
 
+def left_over(weights: Tensor, seen: Tensor) -> Tensor:
+    """What each query that counts leaves to no key, as heads of GPT-OSS do, `[batch, heads,
+    queries]`.
+
+    weights: of the keys that are seen, `[batch, heads, queries, keys]`. seen: as from `seen_by`.
+    """
+    left = seen.any(dim=-1)[:, None].to(weights.dtype) - weights.sum(dim=-1)
+    return left.where(left > ROUNDING, 0)
+
+
 def shares(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
     """The sum over queries of the share of each target, `[batch, heads, targets]`, and how many
     queries see one, `[batch, targets]`."""
@@ -162,11 +173,13 @@ def shares(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
 def all_of_text(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
     """What `shares` finds in a text, then how attention is spread: sums and numbers of cases.
 
-    The columns that follow are the entropy, over queries, and whether each of the `FIRST` positions
+    The columns that follow are the entropy, over queries, to which what is left to no token adds as
+    one token more, and whether each of the `FIRST` positions
     is a sink, once for a sentence.
     """
     sums, counts = shares(attention, asked)
-    entropy = torch.special.entr(attention).sum(dim=-1).sum(dim=-1)
+    left = left_over(attention, asked.seen)
+    entropy = (torch.special.entr(attention).sum(dim=-1) + torch.special.entr(left)).sum(dim=-1)
     queries, seeing = asked.seen.any(dim=-1).sum(dim=-1), counts[:, -FIRST:]
     long = (asked.seen.sum(dim=-1).amax(dim=-1) >= SINK_LENGTH)[:, None] & (seeing > 0)
     sinks = (sums[..., -FIRST:] / seeing[:, None].clamp(min=1) > SINK) & long[:, None]

@@ -24,7 +24,7 @@ from torch import Tensor
 from bottomup.core.seeds import generator
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
-from bottomup.measures.attention_patterns import seen_by
+from bottomup.measures.attention_patterns import left_over, seen_by
 from bottomup.measures.jackknife import Range
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import Batch, batches, side_by_side
@@ -32,7 +32,6 @@ from bottomup.subjects.batches import Batch, batches, side_by_side
 SAME, OTHERS, ONE = "layer", "other_layers", "one"
 NEAREST, MEAN, BY_PLACE, DISTANCE = "nearest", "mean", "nearest_by_place", "distance"
 WITHIN = Range(0, float(np.log(2)))
-ROUNDING = 1e-5  # by how much weights that sum to 1 may miss it
 
 
 @dataclass(frozen=True)
@@ -128,16 +127,14 @@ def distances(
 
 def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str) -> Tensor:
     """The weights of the open heads, layer by layer, `[batch, heads, queries, 1 + keys]`. First is
-    what each leaves to no key, as heads of GPT-OSS do.
+    what each leaves to no key.
 
     seen: which keys the queries that count see, bool `[batch, queries, keys]`.
     """
     layers = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
     weights = [of[:, some] for of, some in zip(layers, subject.open_heads, strict=True)]
     to_keys = torch.cat(weights, dim=1).float().cpu().masked_fill(~seen[:, None], 0)
-    counts = seen.any(dim=-1)[:, None, :, None].float()
-    left = counts - to_keys.sum(dim=-1, keepdim=True)
-    return torch.cat([left.where(left > ROUNDING, 0), to_keys], dim=-1)
+    return torch.cat([left_over(to_keys, seen)[..., None], to_keys], dim=-1)
 
 
 def places(subject: Subject) -> tuple[np.ndarray, np.ndarray]:

@@ -129,6 +129,14 @@ def test_a_map_from_left_to_right_by_hand():
     assert found.loc["position", "n"] == 1
 
 
+def test_what_a_head_leaves_to_no_token_is_spread_over_one_token_more():
+    """By hand: a quarter for each of the two tokens, and half for none."""
+    halves = np.array([[[0.25, 0.25, 0]] * 3])
+    found = measured(Given(lambda ids: halves), tokens_of([[5, 6]])).loc[1, "weight"]["value"]
+    assert found["entropy_nats"] == pytest.approx(1.5 * np.log(2))
+    assert found["itself"] == 0.25 and found["special"] == 0
+
+
 def test_by_norm_a_token_with_a_short_vector_gets_little():
     """By hand: weights .4 and .6 times lengths 3 and 1."""
     weights, norms = torch.tensor([[[[0.4, 0.6]]]]), torch.tensor([[[3.0, 1.0]]])
