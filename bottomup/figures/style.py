@@ -115,7 +115,7 @@ FIRST = 3  # models that stand for all where none are the papers'
 SPARE_COLORS = ["#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#999933", "#332288"]
 SPARE_MARKERS = ["v", ">", "*", "p", "d", "X", "<"]
 # Where colors come again; short enough that a legend shows a gap beside the marker.
-SPARE_DASHES = ["-", (0, (4, 1, 1, 1)), (0, (4, 1, 1, 1, 1, 1))]
+SPARE_DASHES: list[str | tuple] = ["-", (0, (4, 1, 1, 1)), (0, (4, 1, 1, 1, 1, 1))]
 _spared: dict[tuple[str, str], str] = {}  # who has which of them, in one figure
 _places: dict[str, int] = {}  # of models in their study; these decide first
 _untrained: set[str] = set()  # models of their study with names of their own
