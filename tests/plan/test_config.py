@@ -359,8 +359,8 @@ looks = [2, 9]
   looks: found 9; allowed: at most 3, the number of seeds
 objectives.removed = {"n_seeds": 3}
   objectives.removed: unknown key; allowed: bilm,
-looks = [3]
-  pruning.n_seeds: found 2; allowed: one of `looks` (3), since what is decided at a look stands
+looks = [1, 3]
+  pruning.n_seeds: found 2; allowed: one of `looks` (1, 3), since what is decided at a look stands
 looks = [2, 3]; objectives.untrained = {"n_seeds": 1}
   objectives.untrained.n_seeds: found 1; allowed: one of `looks` (2, 3), since what is
 site.beside = {"default": "README.md"}
