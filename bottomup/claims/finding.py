@@ -28,7 +28,7 @@ from bottomup.claims.tables import (
     objectives,
     of_seeds,
     seeds,
-    with_objective,
+    seeds_of,
     without_objective,
 )
 from bottomup.claims.verdicts import PValues
@@ -337,7 +337,7 @@ def _asked(finding: Finding, runs: Runs) -> list[int]:
     """The seeds for which the claim's table has all the models that the claim is about."""
     of_claim = {finding.claim.measure: runs.tables[finding.claim.measure]}
     about = rests_on(finding, runs.tables, objectives(of_claim))
-    each = [{*seeds(with_objective(of_claim, name))} for name in about]
+    each = [seeds_of(of_claim, [name]) for name in about]
     return sorted(set.intersection(*each)) if each else finding.replicates.seeds
 
 

@@ -320,15 +320,6 @@ def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
     return {name: table.once(by, kept) for name, table in tables.items()}
 
 
-def with_objective(tables: Tables, objective: str) -> Tables:
-    """The rows of this objective; for pairs of runs, those with it."""
-
-    def kept(table: Table) -> Table:
-        return table.filtered(_about(objective, table.rows))
-
-    return {name: table.once(("with", objective), kept) for name, table in tables.items()}
-
-
 def without_objective(tables: Tables, objective: str) -> Tables:
     """The rows of other objectives; for pairs of runs, those without it."""
 

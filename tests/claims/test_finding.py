@@ -359,3 +359,17 @@ def test_what_one_run_of_several_shows_decides_nothing(values, asked, chosen):
     assert (one.asked, one.unrepeated) == (asked, chosen)
     word = one.decided(Prior(1e-4, 2.0)).p.alone
     assert word == ("undecided" if chosen else "reproduced")
+
+
+def test_a_seed_of_the_other_run_of_a_pair_is_none_of_the_model():
+    """MT has one run, which is compared with both of LM's: that the second seed of LM has no MT of
+    its own is no result that speaks against the claim."""
+
+    def of_one_seed(found):
+        rows = found["pwcca_between_runs"].where(objective_a="lm", objective_b="mt")
+        return [rows.values("distance").mean(0)]
+
+    apart = {("lm", 2, "mt", 2): 3.0, ("lm", 7, "mt", 2): 3.1, ("lm", 2, "lm", 7): 3.2}
+    these = tables({"pwcca_between_runs": pairs(apart)})
+    one = found_of(claim(of_one_seed, measure="pwcca_between_runs", of_training=False), these)
+    assert (one.replicates.seeds, one.asked, one.unrepeated) == ([2], [2], False)
