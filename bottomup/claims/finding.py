@@ -84,19 +84,25 @@ class Replicates:
 
 
 def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
-    each, missing = {}, NotMeasuredError("run")
+    each, missing = {}, [NotMeasuredError("run")]
     for seed, tables in runs.of_seed.items():
         try:
             each[seed] = known(stacked(parts, tables))
         except NotMeasuredError as error:
-            missing = error
+            missing.append(error)
     if not each:
-        raise missing
+        raise max(reversed(missing), key=_came_far)
     values = np.stack([of_seed[:, 0] for of_seed in each.values()])
     without = values[:0]
     if len(values) > 1:
         without = (values.sum(0) - values) / (len(values) - 1)
     return Replicates([*each], np.mean([*each.values()], axis=0), without)
+
+
+def _came_far(error: NotMeasuredError) -> tuple[bool, bool]:
+    """How far the parts of a seed came: of seeds, that says most which has all models. One that
+    lacks a model, as those of other objectives alone do, says only that."""
+    return isinstance(error, NotEnoughError), bool(error.table)
 
 
 def stacked(parts: Callable[[Tables], Parts], tables: Tables) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.claims import NotMeasuredError
+from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.claims.finding import Replicates, Runs, find, find_all, priors
 from bottomup.claims.inference import NO_PRIOR, Prior
 from bottomup.core.errors import UserError
@@ -51,6 +51,25 @@ def test_a_seed_that_lacks_an_objective_is_left_out():
     assert alone.seeds == [1] and alone.without.shape == (0, 1)
     with pytest.raises(NotMeasuredError, match="objective mlm"):
         Replicates.of(of("mlm"), Runs.of(these), False)
+
+
+def test_what_is_missing_is_told_by_a_seed_that_has_the_models():
+    """Others lack MT, and so does the seed 0 of checkpoints."""
+
+    def second(found):
+        rows = found["change"].where(objective="mt").where(objective="mt", ci_high=1.0)
+        return [rows.values("distance")[0]]
+
+    def more(found):
+        found["change"].where(objective="mt")
+        raise NotEnoughError("a wider MT")
+
+    frame = of_seeds(mt=[1], lm=[1, 2, 3])
+    frame.loc[frame["objective"] == "lm", "seed"] -= 1
+    these = Runs.of(tables({"change": frame}))
+    for parts, found in ((second, "objective mt, ci_high 1.0 in the table"), (more, "a wider MT")):
+        with pytest.raises(NotMeasuredError, match=f"^{found}"):
+            Replicates.of(parts, these, False)
 
 
 def pairs(distances):
