@@ -329,14 +329,14 @@ def _require_known(claim: Claim) -> None:
             f"the claim {claim.name} has published {claim.published:g}; allowed: a number above 0, "
             "of which its margin is a share; turn the statistic around, or take a size that counts"
         )
-    for key, found, known in (
-        ("paper", claim.paper, PAPERS),
-        ("published_as", claim.published_as, PUBLISHED_AS),
+    another = "or another, once PAPERS in bottomup/claims/words.py has it"
+    for key, found, known, also in (
+        ("paper", claim.paper, PAPERS, another),
+        ("published_as", claim.published_as, PUBLISHED_AS, 'or "", if it is of this statistic'),
     ):
         if found not in known:
-            also = '; or "", if it is of this statistic' if "" in known else ""
             line = nearest(found, [*filter(None, known)])
-            raise UserError(f'the claim {claim.name} has {key} "{found}"; {line}{also}')
+            raise UserError(f'the claim {claim.name} has {key} "{found}"; {line}; {also}')
 
 
 def _asked(finding: Finding, runs: Runs) -> list[int]:
