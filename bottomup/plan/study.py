@@ -108,9 +108,6 @@ TABLE_NAMES = (*tables(), "gates")
 ENGLISH = "en_"  # the start of the names of spaCy's English pipelines
 # What may be known of a word, as in `measures.probes.tasks`, and its name in messages.
 ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG categories"}
-# What must be known of words for the rows of a table that are about these.
-OF_WORDS = dict.fromkeys(["change", "influence"], "tag") | {"neighbors": "ccg"}
-OF_WORDS |= dict.fromkeys(["head_functions", "pruned_functions"], "relation")
 
 
 class StudyCheckpoint(Checkpoint):
@@ -216,8 +213,11 @@ class Study(Section):
     def lacking(self) -> dict[str, str]:
         """By table, why it is left out, or has no rows about annotated words."""
         known = self.known_of_words()
+        asked = {name: module.TABLE.of_words for name, module in tables().items()}
         why = {
-            table: self._gives_no([task]) for table, task in OF_WORDS.items() if task not in known
+            name: self._gives_no([task])
+            for name, task in asked.items()
+            if task and task not in known
         }
         why |= dict.fromkeys(self.unannotated(), self._gives_no([*ANNOTATED]))
         why |= dict.fromkeys(self._unprobed(), self._gives_no(self.measures.probes.tasks))

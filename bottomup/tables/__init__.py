@@ -76,6 +76,7 @@ class Table:
     of_heads: what must be possible with the heads of a model; other models have no rows, only
         `COLUMNS`.
     annotated: whether it is about annotated words alone, and left out without annotation.
+    of_words: what must be known of a word for the rows about it, as in `measures.probes.tasks`.
     null: whether its values are compared with those of permuted rows.
     writes: the kinds of its files: values (csv), and the same with values without each block of
         documents (parquet).
@@ -102,6 +103,7 @@ class Table:
     modules: Callable[["Slices", Any], list[str]] | None = None
     of_heads: Literal["looked at", "changed"] | None = None
     annotated: bool = False
+    of_words: Literal["tag", "relation", "ccg"] | None = None
     null: bool = False
     writes: tuple[Literal["csv", "parquet"], ...] = ("csv", "parquet")
     memory: tuple[float, ...] = (3000, 2)

@@ -9,6 +9,7 @@ from bottomup.views.seen import Seen
 TABLE = Table(
     "run",
     reads=("views", "annotations"),
+    of_words="tag",
     seconds=25,
     over_layers=True,
     judged=True,

@@ -24,6 +24,7 @@ TABLE = Table(
     ),
     options=lambda slices, of: slices.study.heads.thresholds,
     of_heads="looked at",
+    of_words="relation",
     memory=(900, 30, 6),
     minutes=(30, 1),
     batch_tokens=2048,

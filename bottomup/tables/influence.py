@@ -20,6 +20,7 @@ TABLE = Table(
         subjects.attending(subjects.by_noise + subjects.steps) + subjects.checkpoints
     ),
     of_heads="changed",
+    of_words="tag",
     memory=(900, 30, 7),
     minutes=(60, 0.6),
     batch_tokens=2048,

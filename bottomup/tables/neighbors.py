@@ -10,6 +10,7 @@ TABLE = Table(
     "run",
     reads=("views", "annotations"),
     parts=lambda subjects: subjects.runs(subjects.by_mask + subjects.checkpoints + subjects.steps),
+    of_words="ccg",
     null=True,
     seconds=30,
     over_layers=True,

@@ -12,4 +12,5 @@ TABLE = replace(
     part="pruned",
     reads=("pruned_model", "held_out", "known"),
     parts=lambda subjects: subjects.pruned_by_gates(),
+    of_words="relation",
 )
