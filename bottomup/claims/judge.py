@@ -41,7 +41,6 @@ COLUMNS = [
     *("specifications", "specifications_agree", "look", "runs", "seeds", "rests_on"),
     *("contradicted_if", "rank_correlation", "curves", "undecided_until"),
 ]
-NOTHING: Mapping[str, str] = {}
 TEXTS = ["otherwise", "provisional", "not_ready", "seeds", "rests_on", "undecided_until"]
 
 
@@ -53,7 +52,7 @@ def judge(
     curves: pd.DataFrame,
     not_ready: Mapping[str, str],
     looks: Looks,
-    lacking: Mapping[str, str] = NOTHING,
+    lacking: Mapping[str, str],
 ) -> pd.DataFrame:
     """A row for each claim, with `COLUMNS`.
 

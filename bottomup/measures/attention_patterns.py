@@ -174,8 +174,7 @@ def all_of_text(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
     """What `shares` finds in a text, then how attention is spread: sums and numbers of cases.
 
     The columns that follow are the entropy, over queries, to which what is left to no token adds as
-    one token more, and whether each of the `FIRST` positions
-    is a sink, once for a sentence.
+    one token more, and whether each of the `FIRST` positions is a sink, once for a sentence.
     """
     sums, counts = shares(attention, asked)
     left = left_over(attention, asked.seen)

@@ -11,7 +11,6 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 
-from bottomup import objectives
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
@@ -124,8 +123,8 @@ def without_dropout(objective: Objective) -> Objective:
     if variant is None or variant.question is not Question.TOKEN_DROPOUT:
         return objective
     # What it inherits from, since a job imports nothing that it was not planned with.
-    known = {of.__module__: of for of in type(objective).__mro__ if issubclass(of, Objective)}
-    plain = known.get(f"{objectives.__name__}.{variant.of}", type(objective))
+    kinds = (of for of in type(objective).__mro__ if issubclass(of, Objective))
+    plain = next(of for of in kinds if of.variant is None)
     return plain(**{name: value for name, value in objective if name in plain.model_fields})
 
 

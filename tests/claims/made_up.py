@@ -9,7 +9,7 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.claim import Claim, collect
 from bottomup.claims.comparison import CURVE
 from bottomup.claims.finding import find_all
-from bottomup.claims.judge import NOTHING, judge
+from bottomup.claims.judge import judge
 from bottomup.claims.looks import Looks
 from bottomup.claims.specifications import COLUMNS as OF_SPECIFICATION
 from bottomup.claims.tables import table
@@ -121,9 +121,9 @@ def judged(
     specifications=NO_SPECIFICATIONS,
     not_ready=(),
     looks=ONE_LOOK,
-    lacking=NOTHING,
+    lacking=(),
 ):
-    others = (correlations, specifications, {**dict(not_ready)}, looks, lacking)
+    others = (correlations, specifications, dict(not_ready), looks, dict(lacking))
     return judge(claims, tables(frames), INITIAL, *others).set_index("claim")
 
 
