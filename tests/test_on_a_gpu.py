@@ -81,6 +81,8 @@ from tests.training.test_run import settings_of
 from tests.training.test_run import test_program as test_training
 from tests.views.test_extraction import test_program as test_views
 
+pytestmark = pytest.mark.long
+
 MEASURE = "scripts/measure.py"
 # Programs, with their tables, that choose modules for runs of ours and for checkpoints.
 BY_TASK = {

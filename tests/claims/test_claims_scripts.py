@@ -29,6 +29,8 @@ from tests.claims.made_up import INITIAL, claim, moved, value_of
 from tests.claims.null_studies import ASKED, KINDS, RUNS
 from tests.tiny import ROOT
 
+pytestmark = pytest.mark.long
+
 ESTIMATORS = {
     "pwcca_between_runs": {"variant": "definition", "weights": "x"},
     "head_importance": {"importance": ["confidence", "relevance"]},

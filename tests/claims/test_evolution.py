@@ -12,6 +12,8 @@ from bottomup.core.errors import UserError
 from tests.claims import made_up
 from tests.claims.made_up import BY_NAME, blurred, finding, moved, value, value_of, where
 
+pytestmark = pytest.mark.long
+
 NAMES = [claim.name for claim in CLAIMS]
 # On one condition, which reversed curves do not meet.
 HUBS = "frequent_tokens_pass_information_on"

@@ -7,6 +7,8 @@ from bottomup.claims.inference import Evidence, decide, pooled_prior
 from bottomup.claims.verdicts import PValues, corrected
 from bottomup.claims.words import UNDECIDED
 
+pytestmark = pytest.mark.long
+
 N_CLAIMS, N_FAMILIES = 32, 250
 BLOCKS = 20
 

@@ -13,6 +13,8 @@ from bottomup.core.errors import UserError
 from tests.claims import made_up
 from tests.claims.made_up import BY_NAME, blurred, finding, measured, moved, value, where, without
 
+pytestmark = pytest.mark.long
+
 NAMES = [claim.name for claim in CLAIMS]
 TABLES = ("head_importance", "head_functions", "pruned_functions", "pruning", "gates")
 # Counted in pruned models, whatever the text.

@@ -28,6 +28,8 @@ from bottomup.figures import (
 from bottomup.figures.points import COLUMNS, NoRowsError
 from bottomup.published import load_published
 
+pytestmark = pytest.mark.long
+
 INITIAL = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained", "mlm_40": "untrained"}
 INITIAL |= {"bert": "bert_untrained", "spans": None}
 # By module: its options, tables, and published curves.

@@ -20,6 +20,8 @@ from bottomup.published import CURVES
 from scripts import plot_figure
 from tests.figures.test_stitching_figure import stitched
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -22,6 +22,8 @@ from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH
 from tests.subjects.test_checkpoint_folders import edit
 from tests.tiny import plausible
 
+pytestmark = pytest.mark.long
+
 OBJECTIVES = {
     **dict.fromkeys(["bert", "roberta", "distilbert"], "mlm"),
     **dict.fromkeys(["gpt2", "gpt_neox", "llama"], "lm"),

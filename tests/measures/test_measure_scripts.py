@@ -23,6 +23,8 @@ from tests import tiny
 from tests.subjects import every_family, families
 from tests.tiny import initial
 
+pytestmark = pytest.mark.long
+
 N, LAYERS = 1200, 3
 DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences", "n_needed"]
 NULL = {"null": {"permutations": 15, "seed": 1}}

@@ -12,6 +12,8 @@ from tests.browser import driver, find, resize, webdriver
 from tests.pages import made_up_claims
 from tests.pages.test_claims_page import STUDY
 
+pytestmark = pytest.mark.long
+
 __all__ = ["driver"]
 
 

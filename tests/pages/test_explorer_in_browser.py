@@ -12,6 +12,8 @@ from tests.browser import driver, find, resize, silent, wait, webdriver
 from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import SENTENCES, write_explored
 
+pytestmark = pytest.mark.long
+
 __all__ = ["driver", "silent"]
 
 TABLES = made_up_study.curves()

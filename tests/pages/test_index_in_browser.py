@@ -9,6 +9,8 @@ from tests.browser import driver, find, resize, silent, webdriver
 from tests.pages.made_up_study import FIGURES, write_study
 from tests.tiny import ROOT
 
+pytestmark = pytest.mark.long
+
 __all__ = ["driver", "silent"]
 
 NAMES = [figure["name"] for figure in FIGURES]

@@ -38,6 +38,8 @@ from tests.plan.checkouts import ROOT
 from tests.plan.planning import overlaid
 from tests.tiny import random_tokens
 
+pytestmark = pytest.mark.long
+
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
 HELP = SimpleNamespace(origin="libreoffice_help")
 STUDIES = sorted((ROOT / "studies").glob("**/*.yaml"))

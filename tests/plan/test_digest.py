@@ -14,6 +14,8 @@ from tests.plan.checkouts import ROOT
 from tests.plan.imports import imported
 from tests.warm import OF_PROGRAMS, warm
 
+pytestmark = pytest.mark.long
+
 # What a function imports, where it is called for.
 LATER = {"bottomup.subjects.checkpoint"}
 CACHED = (

@@ -15,6 +15,8 @@ from bottomup.plan import digest
 from tests.plan.checkouts import ROOT
 from tests.plan.imports import imported
 
+pytestmark = pytest.mark.long
+
 SOURCES = [*(ROOT / "bottomup").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
 IMPORTED = """
 import importlib, runpy, sys, torch

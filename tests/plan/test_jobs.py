@@ -29,6 +29,8 @@ from tests.plan.checkouts import RESULTS, ROOT
 from tests.plan.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, TITLES, VARIANTS, WORDS
 from tests.plan.planning import planned
 
+pytestmark = pytest.mark.long
+
 # How a job runs, not on what.
 HOW = {"--gpus", "--accumulate", "--keep", "--batch-tokens", "--trained", "--settings"}
 FILES = {

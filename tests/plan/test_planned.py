@@ -16,6 +16,8 @@ from bottomup.core.errors import UserError
 from bottomup.plan.digest import digest, facts_of
 from tests.plan.checkouts import ROOT
 
+pytestmark = pytest.mark.long
+
 SCRIPT = "scripts/collect_tables.py"
 
 

@@ -24,6 +24,8 @@ from bottomup.plan.config import load
 from bottomup.plan.reading import MISLEADING, misleading, read, started, typed
 from tests.plan.checkouts import ROOT
 
+pytestmark = pytest.mark.long
+
 
 def files(folder, *texts):
     """Files with these texts, by number."""

@@ -15,6 +15,8 @@ from bottomup.plan.study import tables
 from bottomup.published import load_published
 from tests.plan.checkouts import RESULTS, ROOT
 
+pytestmark = pytest.mark.long
+
 FILES = sorted((ROOT / "rules").glob("*.smk"))
 # A rule's indentation, its name (none where a loop makes rules), and all that is further in.
 RULE = re.compile(r"^( *)(?:rule|checkpoint) ?(\w*):\n((?:\1    .*\n|\n)+)", re.M)

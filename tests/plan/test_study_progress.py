@@ -29,6 +29,8 @@ from bottomup.plan.progress import (
 from bottomup.plan.study import tables
 from tests.plan.checkouts import ROOT
 
+pytestmark = pytest.mark.long
+
 NOON = datetime(2026, 11, 23, 12, 0)
 
 

@@ -26,6 +26,8 @@ from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH, Family
 from tests.tiny import noise, same_bytes
 
+pytestmark = pytest.mark.long
+
 LENGTH = 5
 
 

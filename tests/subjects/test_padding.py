@@ -22,6 +22,8 @@ from tests.subjects import families
 from tests.subjects.families import FAMILIES, LAYERS, VOCAB, WIDTH
 from tests.tiny import ids_of
 
+pytestmark = pytest.mark.long
+
 # w0 is the first token of the vocabulary where none is special, and w19 the unknown word.
 SENTENCES = ["w5 w0 w7 w8 w9", "w6 w0", "w0 w4 nobody", "nobody w0"]
 PADDING = {"none": None, "a word": "w0", "the unknown word": "w19", "one more": "<pad>"}

@@ -21,6 +21,8 @@ from bottomup.training.loop import Trainer
 from bottomup.training.stopping import listening
 from tests.tiny import DROPOUT, VOCAB, initial, same_bytes, tokens_of
 
+pytestmark = pytest.mark.long
+
 TRAINED = ["lm", "mlm", "mt"]
 SETTINGS = Training(
     batch_tokens=64,

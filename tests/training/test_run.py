@@ -22,6 +22,8 @@ from bottomup.training.loop import Trainer
 from bottomup.training.run import initial_model, train
 from tests.tiny import DROPOUT, ROOT, SHAPE, files_limited_to, same_bytes
 
+pytestmark = pytest.mark.long
+
 TRAINING = {
     "batch_tokens": 200,
     "max_tokens": 4000,
