@@ -63,8 +63,10 @@ def rows(seen: "Seen", settings: Judging) -> Iterator[dict]:
     dev_loss = math.nan
     if metrics:
         evaluations = read_table(metrics)
-        # The run itself has the weights of its lowest dev loss, all others those of the last step.
-        kept = candidates(evaluations) if pruned.method == "none" else evaluations.tail(1)
+        # A run, and a model from scratch, have the weights of their lowest dev loss, all others
+        # those of the last step.
+        lowest = pruned.method in ("none", "scratch")
+        kept = candidates(evaluations) if lowest else evaluations.tail(1)
         dev_loss = float(kept["dev_loss_nats"].min())
     penalty = math.nan if pruned.penalty is None else pruned.penalty
     yield {

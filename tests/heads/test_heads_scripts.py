@@ -526,11 +526,11 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert whole["parameters"] - gated["parameters"] == 4 * (24 * 17 + 8 * 16)
     assert gated["megabytes"] < whole["megabytes"]
     assert gated["penalty_of_sum"] == 15.0 and pd.isna(whole["penalty_of_sum"])
-    # Runs keep the weights of the lowest dev loss of their last phase, models with fewer heads
-    # those of the last step.
+    # Runs, and models from scratch, keep the weights of the lowest dev loss of their last phase,
+    # other models with fewer heads those of the last step.
     assert {method: row["dev_loss_nats"] for method, row in rows.items()} == {
         "gates": 2.0,
-        "scratch": 2.0,
+        "scratch": 1.0,
         "none": 1.0,
     }
     assert [method for method, row in rows.items() if row["start"] == "scratch"] == ["scratch"]
