@@ -20,7 +20,7 @@ from bottomup.core.files.arrays import load_array
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Section
-from bottomup.corpus.specials import N_SPECIAL
+from bottomup.corpus.specials import N_SPECIAL, SPECIALS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.views import occurrences
 
@@ -50,11 +50,17 @@ def main(arguments: argparse.Namespace) -> None:
     if masked is None:
         reading = occurrences.plain(tokens, sentences, ranks)
     else:
+        objective = objectives.load(masked.module, masked.options)
+        in_order = frequencies.sort_values("token_id")["token"]
+        objective.learn_types([*SPECIALS, *in_order])
+        # Of the source alone, as models are looked at.
+        vocab_size, _ = objective.vocabularies({"source": len(ranks), "target": N_SPECIAL})
         reading = occurrences.as_trained(
             tokens,
             sentences,
             ranks,
-            cast(objectives.Masking, objectives.load(masked.module, masked.options)),
+            cast(objectives.Masking, objective),
+            vocab_size,
             masked.draws,
             label_ids=frequencies["token_id"].to_numpy()[: masked.n_tokens],
             seed=settings.seed,

@@ -9,19 +9,23 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from pydantic import PrivateAttr
 from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
 from bottomup.corpus import bpe, encoding
 from bottomup.corpus.frequencies import frequencies
 from bottomup.corpus.tokens import TokenFile
+from bottomup.objectives import mlm
 from bottomup.plan.study import tables
 from bottomup.training.run import save
 from tests.tiny import ROOT
@@ -192,3 +196,30 @@ def signal_in_call(monkeypatch):
         monkeypatch.setattr(owner, name, signaled)
 
     return patch
+
+
+class Marked(mlm.Objective):
+    """MLM that hides tokens by a mark of its own, numbered after the tokens of the text."""
+
+    __module__ = "bottomup.objectives.marked"
+    _mark: int = PrivateAttr()
+
+    def vocabularies(self, sizes):
+        read, predicted = super().vocabularies(sizes)
+        return read + 1, predicted
+
+    def learn_types(self, types):
+        self._mark = len(types)
+
+    def corrupt(self, source, chosen, vocab_size, rng):
+        assert vocab_size == self._mark + 1
+        return np.where(chosen, self._mark, source)
+
+
+@pytest.fixture
+def marked(monkeypatch) -> str:
+    """The name of an objective that reads a token of its own, as a module of its own."""
+    module = ModuleType(Marked.__module__)
+    module.Objective, module.__spec__ = Marked, ModuleSpec(Marked.__module__, None)
+    monkeypatch.setitem(sys.modules, Marked.__module__, module)
+    return "marked"

@@ -20,9 +20,10 @@ from bottomup.objectives import Example
 
 FITS = (
     "one that is trained to predict tokens of the source side, without a decoder and not from the "
-    "end, such as lm or mlm"
+    "end, and reads no tokens of its own, such as lm or mlm"
 )
-TOKENS = objectives.Objective.n_classes  # an objective with another `n_classes` predicts no tokens
+# An objective with another of these predicts no tokens, or reads some of its own.
+TOKENS, TYPES = objectives.Objective.n_classes, objectives.Objective.vocabularies
 
 
 class Part(BaseModel):
@@ -42,7 +43,8 @@ class Part(BaseModel):
             raise ValueError(f"allowed: a module of bottomup/objectives, {FITS}")
         kind = objectives.kind(name)
         from_end, of_classes = kind.both_ways or kind.backward, kind.n_classes is not TOKENS
-        if kind.predicts != "source" or kind.decodes() or from_end or of_classes:
+        own = kind.vocabularies is not TYPES
+        if kind.predicts != "source" or kind.decodes() or from_end or of_classes or own:
             raise ValueError(f"allowed: {FITS}")
         return name
 
@@ -93,6 +95,10 @@ class Objective(objectives.Objective):
     def made_of(self) -> list[objectives.Objective]:
         """The objectives in their order."""
         return [objectives.load(part.objective, part.options) for part in self.parts]
+
+    def learn_types(self, types: list[str]) -> None:
+        for objective in self.made_of:
+            objective.learn_types(types)
 
     @property
     def begins(self) -> list[float]:

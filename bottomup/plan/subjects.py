@@ -10,7 +10,7 @@ from bottomup.core import names
 from bottomup.core.files import json_or_none
 from bottomup.core.kinds import WITH_A_LOOK
 from bottomup.core.names import INDEX, OF_CHECKPOINTS, TWIN
-from bottomup.objectives import Question
+from bottomup.objectives import Objective, Question
 from bottomup.plan.study import WITH_TARGET, Study
 
 SIDES = ["source", "target"]
@@ -67,6 +67,11 @@ class Subjects:
         """Whether an objective predicts tokens, not classes of them; also True if it predicts
         nothing."""
         return self.study.objective_options(objective).n_classes is None
+
+    def reads_its_own(self, objective: str) -> bool:
+        """Whether a model reads tokens that only its objective has."""
+        kind = type(self.study.objective_options(objective))
+        return kind.vocabularies is not Objective.vocabularies
 
     def of_both_sides(self, objective: str) -> bool:
         """Whether an objective predicts tokens of both sides, which have two tokenizers."""

@@ -77,7 +77,7 @@ def opened(
     from bottomup.subjects.runs import Run
 
     assert isinstance(seen.subject, Run) and settings.run.module  # a Transformer of ours
-    objective = objectives.load(settings.run.module, settings.run.options)
+    objective = objectives.load(settings.run.module, settings.run.options, seen.subject.tokenizer)
     if settings.choose is not None:
         objective = objective.model_copy(update={"choose": settings.choose})
     fit, test = (

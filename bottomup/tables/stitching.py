@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 def predicting(subjects: "Subjects") -> list[str]:
     """The runs of the lens, without those that read from the end: they would need states that have
-    seen no earlier token, which `stitching` does not make."""
-    runs = lens.predicting(subjects)
-    return [run for run in runs if not subjects.from_end(names.objective_and_seed(run)[0])]
+    seen no earlier token, which `stitching` does not make. And without those that read tokens of
+    their own, which other models do not know."""
+    asked = {run: names.objective_and_seed(run)[0] for run in lens.predicting(subjects)}
+    left_out = {*filter(subjects.from_end, asked.values())}
+    left_out |= {*filter(subjects.reads_its_own, asked.values())}
+    return [run for run, name in asked.items() if name not in left_out]
 
 
 def options(slices: "Slices", of: Any) -> dict:

@@ -58,14 +58,16 @@ def as_trained(
     sentences: np.ndarray,
     ranks: np.ndarray,
     objective: Masking,
+    vocab_size: int,
     draws: int,
     label_ids: np.ndarray,
     seed: int,
 ) -> Reading:
     """The positions where MLM, fed as in training, reads another token than the original.
 
-    objective: MLM, with its shares of masked and replaced tokens. label_ids: the tokens whose
-    information is to be measured.
+    objective: MLM, with its shares of masked and replaced tokens. vocab_size: how many types of
+    tokens it reads, those of its own among them. label_ids: the tokens whose information is to be
+    measured.
 
     The sentences are corrupted `draws` times. This seldom puts one of `label_ids` in place of
     another token: in the papers, training replaces 1.5 % of the tokens, by any token of the
@@ -81,14 +83,15 @@ def as_trained(
     drawn = places.iloc[np.sort(rng.integers(0, len(places), len(passes)))]
     read = np.concatenate([passes, drawn["sentence"]])
     text = tokens.select(read)
-    corrupted = objective.corrupt(text.ids, objective.chosen(text.ids, rng), len(ranks), rng)
+    corrupted = objective.corrupt(text.ids, objective.chosen(text.ids, rng), vocab_size, rng)
     drawn_index = text.offsets[len(passes) : -1] + drawn["position"].to_numpy()
     corrupted[drawn_index] = rng.choice(label_ids, len(drawn_index))
 
     table = positions_of(text, read, ranks).rename(columns={"original_id": "output_id"})
     is_drawn = table["index"].isin(drawn_index)
     inputs = corrupted[table["index"]]
-    table["kind"] = np.where(is_drawn, "drawn", np.where(inputs == MASK, "masked", "replaced"))
+    hidden = (inputs == MASK) | (inputs >= len(ranks))  # by <mask>, or by a mark of its own
+    table["kind"] = np.where(is_drawn, "drawn", np.where(hidden, "masked", "replaced"))
     kept = (is_drawn | (table["text"] < len(passes))) & (inputs != table["output_id"])
     as_read = TokenFile(ids=corrupted.astype(np.int32), words=text.words, offsets=text.offsets)
     return Reading(as_read, finished(table[kept], corrupted))

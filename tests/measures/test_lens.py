@@ -403,6 +403,26 @@ def test_the_program(name, measure, corpus_files, tmp_path):
     assert (loss["value"].between(loss["ci_low"], loss["ci_high"])).all()
 
 
+def test_the_programs_know_the_tokens_of_an_objectives_own(measure, corpus_files, tmp_path, marked):
+    """And those that are read: each prediction is of a token that its mark hides."""
+    corpus_files.save(drawn, marked, tmp_path / "model")
+    run = {"objective": marked, "seed": 1}
+    settings = {"run": run | {"module": marked, "options": {}}, "seed": 3, "choose": 0.8}
+    files = {
+        "model": tmp_path / "model",
+        "dev": corpus_files.tokens / "dev.source",
+        "text": corpus_files.tokens / "test.source",
+    }
+    known = {"blocks": corpus_files.blocks("test"), "frequencies": corpus_files.frequencies}
+    measure("lens", run, settings, **files, **known, table=tmp_path / "lens.csv")
+    assert len(pd.read_csv(tmp_path / "lens.csv"))
+    settings |= {"sentences": 2, "drawn_by": 1}
+    pairs = corpus_files.text("test")
+    measure("beliefs", run, settings, **files, pairs=pairs, table=tmp_path / "beliefs.parquet")
+    read = set(pd.read_parquet(tmp_path / "beliefs.parquet")["read"])
+    assert read == {f"<{corpus_files.vocab}>"}
+
+
 @pytest.mark.parametrize("name", ["lm", "mt"])
 def test_the_program_of_beliefs(name, measure, corpus_files, tmp_path):
     corpus_files.save(drawn, name, tmp_path / "model")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import yaml
 
 from bottomup import objectives
 from bottomup.core.errors import UserError
@@ -15,9 +16,14 @@ from bottomup.measures import stitching
 from bottomup.measures.quality import predictions
 from bottomup.measures.stitching import batches, by_loss, losses, mapped, read
 from bottomup.model.transformer import Encoding
-from tests.tiny import drawn, random_text
+from bottomup.plan.config import load
+from bottomup.plan.study import Study
+from bottomup.plan.subjects import Subjects
+from bottomup.tables.stitching import predicting
+from tests.tiny import ROOT, drawn, random_text
 
 OBJECTIVES = ["lm", "mlm", "mt"]
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
 BLOCKS = np.arange(60) % 6
 
 
@@ -198,6 +204,17 @@ def test_intervals_leave_out_blocks_of_documents():
     of_second, of_first = row["without"]
     assert row["value"] == pytest.approx((2 * of_first + of_second) / 3)
     assert row["n"] == 12
+
+
+def test_into_what_reads_tokens_of_its_own_nothing_is_stitched(marked, monkeypatch):
+    """Other models do not know these tokens."""
+    subjects = Subjects(load(DEFAULT))
+    assert predicting(subjects) == ["lm-1", "mt-1", "mlm-1"]
+    usual, own = Study.objective_options, objectives.load(marked, {})
+    monkeypatch.setattr(
+        Study, "objective_options", lambda study, name: own if name == "mlm" else usual(study, name)
+    )
+    assert predicting(subjects) == ["lm-1", "mt-1"]
 
 
 def test_without_short_sentences_one_line():

@@ -5,6 +5,7 @@ import pytest
 from bottomup import objectives
 from bottomup.core.schema import problems
 from bottomup.corpus.batches import Text
+from bottomup.objectives import mlm
 from bottomup.training.budget import in_training, predictions
 from tests.tiny import random_tokens
 
@@ -119,3 +120,19 @@ def test_what_is_wrong_is_one_line(options, line):
     for name in ("schedule", "mix"):
         [found] = problems(objectives.kind(name), options)
         assert line in found and "\n" not in found
+
+
+@pytest.mark.parametrize("name", ["schedule", "mix"])
+def test_a_part_that_reads_tokens_of_its_own_is_refused(name, marked):
+    """The model of the others has no room for them."""
+    [found] = problems(objectives.kind(name), {"parts": [ONE | {"objective": marked}]})
+    assert f'found "{marked}"; allowed: one that is trained' in found
+    assert "reads no tokens of its own" in found
+
+
+@pytest.mark.parametrize("name", ["schedule", "mix"])
+def test_parts_learn_what_the_tokens_are(name, monkeypatch):
+    heard = []
+    monkeypatch.setattr(mlm.Objective, "learn_types", lambda part, types: heard.append(types))
+    objectives.load(name, {}).learn_types(["a", "b"])
+    assert heard == [["a", "b"]]

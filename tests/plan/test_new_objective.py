@@ -118,7 +118,7 @@ def test_as_it_was_trained_it_is_read_with_its_spans(tmp_path):
     tokens = TokenFile(ids=ids, words=np.ones_like(ids), offsets=offsets)
     labels, ranks = np.arange(N_SPECIAL, 20), np.arange(50)
     reading = occurrences.as_trained(
-        tokens, np.arange(200), ranks, spans.Objective(), 2, labels, seed=1
+        tokens, np.arange(200), ranks, spans.Objective(), 50, 2, labels, seed=1
     )
     masked = reading.table.query("kind == 'masked'")
     assert set(reading.table["kind"]) == {"masked", "drawn"} and set(masked["input_id"]) == {MASK}

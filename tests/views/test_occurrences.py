@@ -29,7 +29,7 @@ def reading(tokens):
 
 def corrupted(tokens, draws=2, seed=1, objective=MLM, labels=LABELS):
     sentences = np.arange(len(tokens))
-    return as_trained(tokens, sentences, RANKS, objective, draws, labels, seed)
+    return as_trained(tokens, sentences, RANKS, objective, len(RANKS), draws, labels, seed)
 
 
 # The sample
@@ -251,7 +251,9 @@ def test_the_program_draws_by_its_seed_as_often_as_it_is_told(tmp_path, corpus_f
         )
         found = pd.read_parquet(tmp_path / "occurrences.parquet").drop(columns="block")
         sentences = sample_sentences(tokens, 60, seed)
-        expected = as_trained(tokens, sentences, ranks, MLM, draws, label_ids=most, seed=seed)
+        expected = as_trained(
+            *(tokens, sentences, ranks, MLM, len(ranks), draws), label_ids=most, seed=seed
+        )
         pd.testing.assert_frame_equal(found, expected.table, check_dtype=False)
 
 
@@ -275,3 +277,17 @@ def test_unknown_words_are_not_one_another():
     assert found["input_id"].tolist() == [5, -2, -3, 5]
     assert found["left_id"].tolist() == [EOS, 5, -3, -4]
     assert [*found] == [*words, "kind"]
+
+
+def test_a_mark_of_an_objectives_own_hides_a_token(tmp_path, corpus_files, run_script, marked):
+    masked = {"draws": 3, "n_tokens": 5, "module": marked, "options": {}}
+    run_script(
+        "draw_occurrences",
+        {"n": 60, "seed": 1, "masked": masked},
+        *("--tokens", corpus_files.tokens / "test.source"),
+        *("--blocks", corpus_files.blocks("test"), "--frequencies", corpus_files.frequencies),
+        *("--table", tmp_path / "occurrences.parquet", "--text", tmp_path),
+    )
+    found = pd.read_parquet(tmp_path / "occurrences.parquet").groupby("kind")["input_id"]
+    assert set(found.groups) == {"masked", "drawn"}
+    assert set(found.get_group("masked")) == {corpus_files.vocab}
