@@ -24,9 +24,10 @@ from bottomup.measures import jackknife
 from bottomup.measures.examples import BATCH_TOKENS, examples, tensors
 from bottomup.measures.jackknife import UNIT, Range
 from bottomup.measures.log_probability import HIDDEN, mode_of
+from bottomup.measures.token_dropout import without_dropout
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
-from bottomup.objectives import IGNORE, Objective, Question
+from bottomup.objectives import IGNORE, Objective
 
 if TYPE_CHECKING:
     from bottomup.model.trunks import TrunkModel
@@ -115,17 +116,6 @@ def quality(
     return scores | translation_quality(
         hypotheses, references, blocks[some], count, options.language, lowercase
     )
-
-
-def without_dropout(objective: Objective) -> Objective:
-    """The objective without token dropout, which belongs to training as other dropout does."""
-    variant = objective.variant
-    if variant is None or variant.question is not Question.TOKEN_DROPOUT:
-        return objective
-    # What it inherits from, since a job imports nothing that it was not planned with.
-    kinds = (of for of in type(objective).__mro__ if issubclass(of, Objective))
-    plain = next(of for of in kinds if of.variant is None)
-    return plain(**{name: value for name, value in objective if name in plain.model_fields})
 
 
 def as_written(estimates: Path) -> Scores:

@@ -74,10 +74,13 @@ def opened(
     from bottomup import objectives
     from bottomup.core.device import device
     from bottomup.corpus.batches import Text
+    from bottomup.measures.token_dropout import without_dropout
     from bottomup.subjects.runs import Run
 
-    assert isinstance(seen.subject, Run) and settings.run.module  # a Transformer of ours
-    objective = objectives.load(settings.run.module, settings.run.options, seen.subject.tokenizer)
+    run = settings.run
+    assert isinstance(seen.subject, Run) and run.module  # a Transformer of ours
+    tokenizer = seen.subject.tokenizer
+    objective = without_dropout(objectives.load(run.module, run.options, tokenizer))
     if settings.choose is not None:
         objective = objective.model_copy(update={"choose": settings.choose})
     fit, test = (

@@ -202,6 +202,19 @@ def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
     assert not np.array_equal(blocks, blocks[::-1])
 
 
+def test_importance_is_of_the_text_without_token_dropout(
+    corpus_files, measure_importance, tmp_path
+):
+    """That of training, as a schedule may end with."""
+    model = tiny.drawn("lm", vocab=corpus_files.vocab)
+    run.save(model, {"source": corpus_files.tokenizer("source")}, tmp_path / "model")
+    found = []
+    for module, options in (("lm", {}), ("lm_noise", {"replace": 0.9})):
+        of = {"objective": "lm", "module": module, "seed": 1, "options": options}
+        found.append(pd.read_csv(measure_importance(tmp_path / "model", run=of, beam=None)))
+    pd.testing.assert_frame_equal(*found)
+
+
 @pytest.mark.parametrize("objective", ["untrained", "untrained_causal"])
 def test_of_a_model_that_predicts_nothing_is_known_what_it_attends_to(
     objective, corpus_files, measure_importance, tmp_path

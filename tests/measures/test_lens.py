@@ -423,6 +423,24 @@ def test_the_programs_know_the_tokens_of_an_objectives_own(measure, corpus_files
     assert read == {f"<{corpus_files.vocab}>"}
 
 
+def test_the_program_reads_the_text_without_token_dropout(measure, corpus_files, tmp_path):
+    """That of training, as a schedule may end with."""
+    corpus_files.save(drawn, "lm", tmp_path / "model")
+    files = {
+        "model": tmp_path / "model",
+        "dev": corpus_files.tokens / "dev.source",
+        "text": corpus_files.tokens / "test.source",
+        "blocks": corpus_files.blocks("test"),
+        "frequencies": corpus_files.frequencies,
+    }
+    run, found = {"objective": "lm", "seed": 1}, []
+    for module, options in (("lm", {}), ("lm_noise", {"replace": 0.9})):
+        settings = {"run": run | {"module": module, "options": options}, "seed": 3, "choose": None}
+        measure("lens", run, settings, **files, table=tmp_path / f"{module}.csv")
+        found.append(pd.read_csv(tmp_path / f"{module}.csv"))
+    pd.testing.assert_frame_equal(*found)
+
+
 @pytest.mark.parametrize("name", ["lm", "mt"])
 def test_the_program_of_beliefs(name, measure, corpus_files, tmp_path):
     corpus_files.save(drawn, name, tmp_path / "model")
