@@ -20,8 +20,9 @@ def translate(
     log p / ((5 + n) / 6)^length_penalty (Wu et al. 2016, equation 14); n is at most `max_length`.
     A hypothesis ends where </s> is among the `beam_size` best continuations of its sentence, or at
     `max_length`. If every prefix could end, the best hypothesis would often be empty (Stahlberg and
-    Byrne 2019, "On NMT Search Errors and Model Errors"). A beam of one is greedy. A sentence is
-    done when no open hypothesis can score higher than its best finished one.
+    Byrne 2019, "On NMT Search Errors and Model Errors"). A sentence is done when no open hypothesis
+    can score higher than its best finished one. So a beam of one, which takes the likeliest token
+    each time, may go on after </s> was that, with the likeliest other one.
     """
     states = model.encoder(source).states
     # Attention reads keys and values of a head up to twice as fast where they follow each other.

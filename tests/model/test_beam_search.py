@@ -61,8 +61,8 @@ def test_the_cases_above_differ_in_length():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_beam_of_one_is_greedy(seed):
-    """The likeliest token each time, until that is </s>."""
+def test_beam_of_one_takes_the_likeliest_token(seed):
+    """Until that is </s>, if nothing longer scores higher."""
     model = model_of(seed)
     for source, found in zip(SOURCES, translate(model, ids_of(SOURCES), 1, 0.6, 8), strict=True):
         greedy: tuple[int, ...] = ()
@@ -84,6 +84,15 @@ class Fixed(torch.nn.Module):
 
     def forward(self, states):
         return self.logits.expand(*states.shape[:-1], -1)
+
+
+@pytest.mark.parametrize(("length_penalty", "length"), [(0.0, 0), (0.6, 1)])
+def test_a_beam_of_one_goes_on_where_a_longer_sentence_scores_higher(length_penalty, length):
+    """log 0.4 = -0.92 for nothing; log 0.39 + log 0.99 = -0.95 for a word, over 1.1."""
+    model, steps = model_of(0), iter([{EOS: 0.4, N_SPECIAL: 0.39}, *[{EOS: 0.99}] * 9])
+    model.head = torch.nn.Module()
+    model.head.forward = lambda states: Fixed({N_SPECIAL: 0.01} | next(steps))(states)
+    assert len(translate(model, ids_of([[4, 5]]), 1, length_penalty, 8)[0]) == length
 
 
 @pytest.mark.parametrize("beam_size", [1, 2])
