@@ -60,10 +60,12 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.core.files.tables import read_table
     from bottomup.heads import tasks
     from bottomup.measures.jackknife import n_blocks
+    from bottomup.measures.token_dropout import without_dropout
     from bottomup.measures.word_order import drawn, word_order
     from bottomup.subjects.words import of_text
 
     predictor = tasks.opened(settings.run, seen.subject, seen.folder)
+    predictor.objective = without_dropout(predictor.objective)
     text, blocks = predictor.text(seen.paths("text")), seen.blocks
     source = text.source
     if written := seen.paths("written"):

@@ -319,6 +319,24 @@ def test_the_program_measures_a_run(measure, corpus_files, tmp_path, objective):
     assert of_moved == pytest.approx(means[0] - means[1], abs=1e-5) and abs(of_moved) > 1e-3
 
 
+def test_predictions_are_of_text_without_token_dropout(measure, corpus_files, tmp_path):
+    """That of training, as a schedule may end with."""
+    corpus_files.save(tiny.drawn, "lm", tmp_path / "model")
+    run, found = {"objective": "lm", "seed": 1}, []
+    for module, options in (("lm", {}), ("lm_noise", {"replace": 0.9})):
+        measure(
+            "word_order",
+            run,
+            {"run": run | {"module": module, "options": options}, "sentences": 20, "seed": 1},
+            model=tmp_path / "model",
+            text=[corpus_files.tokens / "test.source"],
+            blocks=corpus_files.blocks("test"),
+            table=tmp_path / f"{module}.csv",
+        )
+        found.append(pd.read_csv(tmp_path / f"{module}.csv"))
+    pd.testing.assert_frame_equal(*found)
+
+
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_a_checkpoint_reads_words_in_its_own_tokens(measure, tmp_path, family):
     texts = ["w3 w4 w5 w6 w7", "w6 w7 w8 w9 w3 w4"] * 6 + ["w3 w4"]
