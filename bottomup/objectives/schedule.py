@@ -85,7 +85,7 @@ class Objective(objectives.Objective):
     @model_validator(mode="after")
     def of_one(self) -> "Objective":
         if not math.isclose(whole := sum(part.share for part in self.parts), 1):
-            raise ValueError(f"the shares are {whole:g} together; allowed: 1")
+            raise ValueError(f"the shares are {whole:.12g} together; allowed: 1")
         names = [part.objective for part in self.parts]
         if self.looked_at not in (None, *names):
             raise ValueError(f"looked_at is {self.looked_at}; allowed: {', '.join(names)}, or null")

@@ -92,6 +92,7 @@ ONE = {"objective": "lm", "share": 1}
     ("options", "line"),
     [
         ({"parts": [ONE, ONE]}, "the shares are 2 together; allowed: 1"),
+        ({"parts": 3 * [ONE | {"share": 0.3333333}]}, "the shares are 0.9999999 together; allowed"),
         ({"parts": [ONE | {"share": 0}]}, "parts[0].share: found 0; allowed: number, > 0, <= 1"),
         *(
             (
