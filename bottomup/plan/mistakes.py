@@ -14,7 +14,7 @@ from typing import Any
 from bottomup.core import names, settings
 from bottomup.core.kinds import GATED
 from bottomup.core.languages import short
-from bottomup.core.names import TWIN, whole
+from bottomup.core.names import TWIN, plain, whole
 from bottomup.core.schema import nearest, problems, uncounted, validated, wrong_defaults
 from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
 from bottomup.core.trunks import TRUNKS
@@ -369,8 +369,8 @@ def _shape_choices(path: str, shape: dict, occurrences: float) -> Iterator[str]:
         yield f"{path}.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
     if occurrences <= d_model:
         yield (
-            f"occurrences.n: found {occurrences:g}; allowed: > {path}.d_model ({d_model:g}), or "
-            "every direction correlates with every other"
+            f"occurrences.n: found {plain(occurrences)}; allowed: > {path}.d_model "
+            f"({plain(d_model)}), or every direction correlates with every other"
         )
     weights = layers * d_model * (12 * d_model + 4 * d_ff)  # an encoder and a decoder
     if weights > LARGEST_MODEL and not problems(Model, shape):
@@ -391,8 +391,9 @@ def _too_large(path: str, training: dict, shape: dict) -> Iterator[str]:
     gigabytes = 4e-9 * batch / at("accumulate") * layers * (16 * d_model + 2 * d_ff)
     if gigabytes > LARGEST_UPDATE_GB:
         yield (
-            f"{path}.batch_tokens: found {batch:g}, of which a part takes about {gigabytes:,.0f} "
-            f"GB of memory; allowed: {LARGEST_UPDATE_GB} GB; lower it, or raise accumulate"
+            f"{path}.batch_tokens: found {plain(batch)}, of which a part takes about "
+            f"{gigabytes:,.0f} GB of memory; allowed: {LARGEST_UPDATE_GB} GB; lower it, or raise "
+            "accumulate"
         )
 
 
@@ -481,7 +482,7 @@ def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterato
         for penalty in numbers(sweep, attention)
         if penalty > 0
     }
-    known = ", ".join(map(names.plain, sorted(swept)))
+    known = ", ".join(map(plain, sorted(swept)))
     controls = section(pruning, "controls")
     if "scratch" in controls and equal not in (None, "tokens"):
         yield (
@@ -492,7 +493,7 @@ def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterato
         for penalty in numbers(controls, name):
             if penalty not in swept:
                 yield (
-                    f"pruning.controls.{name}: found {names.plain(penalty)}; "
+                    f"pruning.controls.{name}: found {plain(penalty)}; "
                     f"allowed: {f'penalties of a sweep ({known})' if known else 'none'}, since "
                     "controls are of runs that gates prune"
                 )
@@ -569,13 +570,14 @@ def _limits(config: dict) -> Iterator[str]:
     for path, sign, other in LIMITS:
         value, limit = at(path), at(other)
         if EXCEEDS[sign](value, limit):
-            yield f"{path}: found {value:g}; allowed: {sign} {other} ({limit:g})"
+            yield f"{path}: found {plain(value)}; allowed: {sign} {other} ({plain(limit)})"
     active, features = at("measures.dictionary.active"), at("measures.dictionary.times")
     features *= at("model.d_model")
     if active >= features:
         yield (
-            f"measures.dictionary.active: found {active:g}; allowed: less than {features:g}, the "
-            "features of a dictionary, which are measures.dictionary.times for each neuron"
+            f"measures.dictionary.active: found {plain(active)}; allowed: less than "
+            f"{plain(features)}, the features of a dictionary, which are measures.dictionary.times "
+            "for each neuron"
         )
     mutual_information = section(section(config, "measures"), "mutual_information")
     # Of tokens there may be fewer than asked for: how many a text has is known when it is read.
@@ -583,9 +585,9 @@ def _limits(config: dict) -> Iterator[str]:
         path, own = f"measures.mutual_information.other_{name}", number(mutual_information, name)
         for value in numbers(mutual_information, f"other_{name}"):
             if value == own:
-                yield f"{path}: found {value:g}; allowed: numbers other than {name}"
+                yield f"{path}: found {plain(value)}; allowed: numbers other than {name}"
             if value > most:
-                yield f"{path}: found {value:g}; allowed: <= occurrences.n ({most:g})"
+                yield f"{path}: found {plain(value)}; allowed: <= occurrences.n ({plain(most)})"
 
 
 def _asked_in_vain(config: dict) -> Iterator[str]:
@@ -661,8 +663,8 @@ def _pictures(config: dict) -> Iterator[str]:
     perplexity, occurrences = (number(projection, name) for name in ("perplexity", "occurrences"))
     if perplexity >= occurrences / 3:
         yield (
-            f"measures.projection.perplexity: found {perplexity:g}; allowed: < a third of "
-            f"measures.projection.occurrences ({occurrences:g})"
+            f"measures.projection.perplexity: found {plain(perplexity)}; allowed: < a third of "
+            f"measures.projection.occurrences ({plain(occurrences)})"
         )
 
 
@@ -697,7 +699,7 @@ def _too_short(path: str, options: Any, tokens: float, told: str, batch: float) 
     for n, part in enumerate(options.parts if options.name == "schedule" else []):
         if n and part.share * tokens < batch:  # the first one has the first update
             yield (
-                f"{path}.parts[{n}].share: found {part.share:g}; allowed: at least an update, "
+                f"{path}.parts[{n}].share: found {plain(part.share)}; allowed: at least an update, "
                 f"{batch:,} of {told} tokens ({BATCHES})"
             )
 

@@ -349,6 +349,8 @@ model.heads = 7
   model.heads: found 7; allowed: divisors of model.d_model (128)
 measures.mutual_information.n_clusters = 100001
   measures.mutual_information.n_clusters: found 100001; allowed: <= occurrences.n (100000)
+measures.mutual_information.n_clusters = 1000000
+  measures.mutual_information.n_clusters: found 1000000; allowed: <= occurrences.n (100000)
 measures.dictionary.active = 512
   measures.dictionary.active: found 512; allowed: less than 512
 corpus.cleaning.max_words = 3
@@ -2055,7 +2057,7 @@ def test_a_large_update_is_accepted_in_parts_that_memory_holds():
         changed(training__batch_tokens=10**6, training__accumulate=n) for n in (2, 3)
     )
     [line] = mistakes(of_two)
-    assert line.startswith("training.batch_tokens: found 1e+06, of which a part takes about 37 GB")
+    assert line.startswith("training.batch_tokens: found 1000000, of which a part takes about 37")
     assert load(of_three)
 
 
