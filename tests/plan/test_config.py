@@ -1547,6 +1547,17 @@ def test_what_is_made_of_others_is_measured_as_one_of_them_and_trained_as_all():
     assert slices.draw_occurrences(run)["masked"]["module"] == "mlm"
 
 
+def test_what_predicts_a_hidden_token_before_it_is_not_looked_at_as_it_was_trained():
+    """What stands at a hidden token is no prediction of it there."""
+    parts = [{"objective": name, "share": 0.5} for name in ("lm", "lm_bidirectional")]
+    gpt_bert = {"objective": "mix", "parts": parts}
+    objectives = {"gpt_bert": gpt_bert, "as_lm": gpt_bert | {"looked_at": "lm"}, "mlm": {}}
+    subjects = Subjects(load(changed(objectives=objectives, seeds=[1], pruning__penalties={})))
+    assert subjects.masked() == ["mlm"]
+    plain = {f"{name}-1.plain" for name in objectives}
+    assert {*subjects.readings()} == plain | {"mlm-1.as_trained"}
+
+
 def test_runs_that_are_trained_alike_are_found_once():
     twin = MADE | {"looked_at": "lm"}
     objectives = {"a": MADE | {"n_seeds": 1}, "b": twin, "c": twin, "lm": {}, "mix": {}}
