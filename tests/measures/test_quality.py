@@ -27,6 +27,8 @@ from bottomup.measures.quality import (
     translation_quality,
     translations,
 )
+from bottomup.measures.token_dropout import without_dropout
+from bottomup.objectives import lm_noise
 from bottomup.plan.config import load
 from bottomup.plan.slices import Slices
 from bottomup.training.run import initial_model
@@ -132,6 +134,18 @@ def test_token_dropout_is_for_training_alone(name):
     )
     assert noisy["perplexity"].value == usual["perplexity"].value
     assert noisy["accuracy"].value == usual["accuracy"].value
+
+
+def test_what_has_token_dropout_by_itself_is_measured_as_it_is():
+    """There is nothing else that it could be."""
+
+    class Noise(objectives.Objective):
+        variant = lm_noise.Objective.variant
+
+        def example(self, source, target, vocab_size, rng):
+            return lm_noise.Objective().example(source, target, vocab_size, rng)
+
+    assert without_dropout(Noise()) == Noise()
 
 
 def test_all_masked_models_predict_as_many_tokens(tmp_path, corpus_files):
