@@ -22,7 +22,7 @@ from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.objectives import IGNORE, Example, Objective
 
-TYPES = 10_000  # of a sentence in which every objective predicts some token
+ENOUGH = 10_000  # tokens, of which every objective predicts some
 
 
 class Mode(NamedTuple):
@@ -44,14 +44,16 @@ class Questions(NamedTuple):
     asked: np.ndarray
 
 
-def mode_of(objective: Objective, causal: bool) -> Mode:
+def mode_of(objective: Objective, causal: bool, n_types: int) -> Mode:
     """How models of an objective predict tokens, told by an example; those that are not trained are
-    asked as LM if they are causal, else as MLM."""
+    asked as LM if they are causal, else as MLM. n_types: of tokens in its text, special ones
+    included."""
     if objective.predicts is None:
         return NEXT if causal else HIDDEN
-    source = np.append(N_SPECIAL + np.arange(TYPES), EOS)[None]  # no type twice
-    random = generator(1, "mode")
-    labels = objective.example(source, source[:, :0], N_SPECIAL + TYPES, random).labels
+    types = np.arange(N_SPECIAL, n_types)[:ENOUGH]  # no type twice in a sentence
+    source = np.tile(np.append(types, EOS), (-(-ENOUGH // len(types)), 1))
+    n_read, _ = objective.vocabularies({"source": n_types, "target": N_SPECIAL})
+    labels = objective.example(source, source[:, :0], n_read, generator(1, "mode")).labels
     predicted = labels != IGNORE
     return Mode(objective.masked, not np.array_equal(labels[predicted], source[predicted]))
 

@@ -84,7 +84,8 @@ def quality(
     seed, count = scoring.seed, jackknife.n_blocks(blocks)
     by_sentence = predictions(model, objective, text, BATCH_TOKENS, seed)
     scores = prediction_quality(by_sentence, objective, blocks, count)
-    if as_mlm and mode_of(objective, objective.causal) == HIDDEN:
+    n_types = len(model.head.weight)  # of tokens, where tokens are predicted
+    if as_mlm and mode_of(objective, objective.causal, n_types) == HIDDEN:
         by_sentence = predictions(model, as_mlm, text, BATCH_TOKENS, seed)
         found = prediction_quality(by_sentence, as_mlm, blocks, count)
         scores["mlm_perplexity"] = found["perplexity"]

@@ -50,7 +50,8 @@ def of_model(subject: Subject, predictor: "Predictor", batch_tokens: int) -> Rea
     """
     if subject.translates or not predictor.gives_probabilities:
         return None
-    mode = mode_of(predictor.objective, subject.causal)
+    n_types = subject.tokenizer.get_vocab_size()
+    mode = mode_of(predictor.objective, subject.causal, n_types)
 
     @torch.inference_mode()
     def scores(text: TokenFile, questions: Sequence[Questions]) -> np.ndarray:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from pydantic import PrivateAttr
 
 from bottomup import objectives
 from bottomup.corpus.encoding import NO_WORD
@@ -17,7 +18,7 @@ from bottomup.measures.log_probability import (
     of_sentence,
     of_word,
 )
-from bottomup.objectives import IGNORE
+from bottomup.objectives import IGNORE, mlm
 from tests.tiny import drawn, random_tokens
 
 # The second word has three sub-words, one token belongs to none, the last one is special.
@@ -76,18 +77,45 @@ def mixed(*names):
 def test_an_objective_tells_where_tokens_are_predicted(objective, mode):
     """What a model sees does not: under MLM's targets with LM's mask, and LM's with MLM's, it is
     the other way round."""
-    assert {mode_of(objective, causal) for causal in (True, False)} == {mode}
+    sizes = (20, 30_000)  # of vocabularies
+    found = {mode_of(objective, causal, n) for causal in (True, False) for n in sizes}
+    assert found == {mode}
 
 
 def test_translation_lm_predicts_as_mlm():
     objective = objectives.load("tlm", {})
     objective.learn_types([""] * 30)
-    assert mode_of(objective, causal=False) == HIDDEN
+    assert mode_of(objective, causal=False, n_types=30) == HIDDEN
 
 
 def test_what_is_not_trained_is_asked_by_its_mask():
-    assert mode_of(objectives.load("untrained", {}), causal=False) == HIDDEN
-    assert mode_of(objectives.load("untrained_causal", {}), causal=True) == NEXT
+    assert mode_of(objectives.load("untrained", {}), causal=False, n_types=30) == HIDDEN
+    assert mode_of(objectives.load("untrained_causal", {}), causal=True, n_types=30) == NEXT
+
+
+class OfRareTypes(mlm.Objective):
+    """MLM that chooses tokens by their types, and hides them by a mark of its own."""
+
+    _share: np.ndarray = PrivateAttr()
+
+    def learn_types(self, types):
+        self._share = np.linspace(0.0, 0.3, len(types))
+
+    def vocabularies(self, sizes):
+        read, predicted = super().vocabularies(sizes)
+        return read + 1, predicted
+
+    def chosen(self, source, rng):
+        return super().chosen(source, rng) & (rng.random(source.shape) < self._share[source])
+
+    def corrupt(self, source, chosen, vocab_size, rng):
+        return np.where(chosen, len(self._share), source)
+
+
+def test_an_objective_that_knows_its_types_is_asked_about_no_others():
+    objective = OfRareTypes()
+    objective.learn_types(["a"] * 30)
+    assert mode_of(objective, causal=False, n_types=30) == HIDDEN
 
 
 def losses_of(model):
