@@ -261,8 +261,11 @@ async function drawAttention() {
   const chosen = sentence();
   at('attention-chart').hidden = !chosen;
   if (!chosen) {
-    at('about').textContent = `Attention of ${at('run').value} was not kept; choose one of: `
-      + study.attentions.map(each => each.run).join(', ');
+    // Of a checkpoint with a decoder it is kept of the encoder alone; a study may leave out all.
+    const kind = at('kind').value, kept = study.attentions.filter(each => kind in each.kinds);
+    const others = kept.length ? `; choose one of: ${kept.map(each => each.run).join(', ')}`
+      : ', nor that of another model';
+    at('about').textContent = `${title(kind)} attention of ${at('run').value} was not kept${others}`;
     return;
   }
   const {queries, keys} = chosen, all = links(chosen), rows = Math.max(queries.length, keys.length);

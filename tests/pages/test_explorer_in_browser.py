@@ -292,6 +292,37 @@ def test_a_model_whose_attention_was_not_kept_says_so(shown):
     wait(shown, lambda: "largest weights" in told(shown))
 
 
+def test_a_study_that_keeps_no_attention_offers_none(driver, silent, tmp_path):
+    """As one that leaves the table attention out, which the error of a text without short sentences
+    asks for."""
+    page = tmp_path / "explorer.html"
+    page.write_text(explorer.page("made_up", {}, made_up_study.heads(), [], [], None, None))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/vega.js").write_text(explorer.library())
+    driver.get(page.as_uri())
+    wait(driver, lambda: find(driver, "#heads-chart svg"))
+    wait(driver, lambda: told(driver).endswith("lm-1 was not kept, nor that of another model"))
+    (section,) = find(driver, "#heads")
+    assert "to see what it attends to" not in section.text
+    assert "keeps no attention" in section.text
+
+
+def test_attention_of_a_decoder_is_asked_of_who_has_it(driver, silent, tmp_path):
+    """Of checkpoints that translate the encoder's alone is kept, and their decoder has heads."""
+    of_mt = made_up_study.attention("mt").query("attention == 'encoder'")
+    kept = [made_up_study.attention("lm"), of_mt]
+    page = tmp_path / "explorer.html"
+    page.write_text(explorer.page("made_up", {}, made_up_study.heads(), kept, [], None, None))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/vega.js").write_text(explorer.library())
+    driver.get(page.as_uri())
+    wait(driver, lambda: find(driver, "#attention-chart svg"))
+    choose(driver, "run", "mt-1")
+    choose(driver, "kind", "cross")
+    said = "Cross attention of mt-1 was not kept, nor that of another model"
+    wait(driver, lambda: told(driver) == said)
+
+
 def predictions(driver):
     """The rows of the table of predictions, as lists of cells."""
     script = "return [...arguments[0].rows].map(row => [...row.cells].map(c => c.textContent))"
