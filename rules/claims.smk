@@ -121,7 +121,8 @@ if JUDGED:
                 --tables {input.tables:q} --table {output.table:q} &>{log:q}
             """
 
-    # What a claim's row links to: the figures of the tables that claims rest on.
+    # What a claim's row links to: the figures of the tables that claims rest on, and that of
+    # trainings, whose metrics are no table.
     SHOWN = [
         {"name": name, "tables": tables, "published": list(figure.published)}
         for name, figure in FIGURES.items()
@@ -132,6 +133,7 @@ if JUDGED:
                 if {f"{table}.parquet", f"{table}.csv"} & set(JUDGED)
             ]
         )
+        or name == "learning_curves"
     ]
 
     rule show_claims:

@@ -18,8 +18,11 @@ import yaml
 from pydantic import BaseModel
 
 from bottomup.plan import digest, program
+from bottomup.claims.catalog import CLAIMS
+from bottomup.claims.tables import LEARNING
 from bottomup.core import settings
 from bottomup.core.schema import validated
+from bottomup.pages import claims as claims_page
 from bottomup.plan.config import load
 from bottomup.plan.figures import Figures
 from bottomup.plan.reading import read
@@ -357,6 +360,16 @@ def test_the_first_page_shows_each_figure_with_its_caption(subwords):
         *("heads_dying_enc_bleu_linear_x", "bleu_all_attns")
     ]
     assert shown["learning_curves"]["explored"] == shown["learning_curves"]["published"] == []
+
+
+def test_each_claim_links_to_a_figure_of_what_it_rests_on(subwords):
+    _, arguments = command(subwords.by_output["claims.html"], subwords.results)
+    settings = json.loads(arguments["--settings"][0])
+    figures = [claims_page.Figure(**figure) for figure in settings["figures"]]
+    measures = {claim.measure for claim in CLAIMS} & {*settings["tables"], LEARNING}
+    assert LEARNING in measures
+    for measure in measures:
+        assert claims_page.figures_of({"section": "", "measure": measure}, figures), measure
 
 
 def test_all_makes_each_table_and_figure(unbuilt):
