@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bottomup.claims.tables import Tables
+from bottomup.claims.words import SIZES
 from bottomup.measures.jackknife import ANY, Range
 
 # An effect of less than this share of the published one counts as none.
@@ -77,7 +78,7 @@ class Claim:
     @property
     def has_published_size(self) -> bool:
         """Whether the published value is of this statistic, so that ours may be smaller."""
-        return self.published_as in ("", "of MT")
+        return self.published_as in SIZES
 
 
 def collect(claims: list[Claim], **of_all: str) -> Callable:

@@ -56,3 +56,4 @@ PUBLISHED_AS = {
     "of another statistic": "the paper's curve is of something alike, not of the same",
     "assumed": "no number of this statistic is published; this one stands in for it",
 }
+SIZES = ("", "of MT")  # which of these are a size of the statistic in the paper's models

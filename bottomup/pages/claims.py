@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 from typing import NamedTuple
 
 import pandas as pd
@@ -34,6 +34,7 @@ DRAWN = {
     "ci_high": "to",
     "margin": "margin",
     "published": "the paper’s models",
+    "stand_in": "in place of the paper’s models",
     "untrained": "before training",
 }
 REACH = 140  # distance of the furthest mark from 0, which is in the middle of a picture
@@ -46,6 +47,7 @@ LEGEND = [
     (INTERVAL, "provisional", 19, "provisional"),
     ({"zero": 0, "margin": 12}, "margin: less counts as no effect", 19, ""),
     ({"published": 0}, "the paper’s models", 7, ""),
+    ({"stand_in": 0}, "in their place: a size of something alike, or assumed", 7, ""),
     ({"untrained": 0}, "our models before training", 31, ""),
 ]
 
@@ -288,12 +290,14 @@ def _number(value: float, digits: str = ".3g", after: str = "") -> str:
 
 def picture(claim: dict) -> dict | None:
     """What is drawn of the value with its interval, and the values to compare it with: `label`, in
-    words, and `marks`, where each lies.
+    words, and `marks`, where each lies; what stands in for a published value has a mark of its own.
 
     0 is in the middle; the furthest mark, or an infinite end of an interval, is `REACH` from it.
     None if nothing is known.
     """
-    known = {name: claim[name] for name in DRAWN if not isnan(claim[name])}
+    if claim["published_as"] not in words.SIZES:
+        claim = claim | {"published": nan, "stand_in": claim["published"]}
+    known = {name: claim[name] for name in DRAWN if not isnan(claim.get(name, nan))}
     furthest = max((abs(number) for number in known.values() if isfinite(number)), default=0)
     if not furthest:
         return None

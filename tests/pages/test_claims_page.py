@@ -200,6 +200,16 @@ def test_marks_are_drawn_to_scale_with_0_in_the_middle():
     assert marks["untrained"]["d"].startswith("M-10.5 ")
 
 
+@pytest.mark.parametrize("published_as", ["assumed", "of another statistic"])
+def test_what_stands_in_for_a_published_value_is_not_drawn_as_one(published_as):
+    marks = first(published_as=published_as)["marks"]
+    assert "published" not in marks and marks["stand-in"]["d"].startswith("M140.0 ")
+    page = written(pd.DataFrame([FIRST | {"published_as": published_as}]))
+    [told] = re.findall("<title>(our models.*?)</title>", page)
+    assert "in place of the paper’s models 0.4" in told
+    assert "stand-in" not in first(published_as="")["marks"]
+
+
 def test_the_furthest_mark_sets_the_scale_and_infinite_intervals_end_there():
     marks = first(value=-0.8, ci_low=-float("inf"), ci_high=0.2)["marks"]
     assert marks["value"]["cx"] == "-140.0"
