@@ -45,20 +45,25 @@ def latex(name: str, measured: pd.DataFrame, **options) -> str:
 
 
 def claims(measured: pd.DataFrame) -> pd.DataFrame:
-    """A row for each claim, sorted by verdict, then as in the table; a verdict has its marks."""
+    """A row for each claim, sorted by verdict, then as in the table; a verdict has its marks, and a
+    published value says what it is, if not this statistic on the paper's curves."""
     needed = ["statement", "value", "ci_low", "ci_high", "published", "verdict", "provisional"]
+    needed += ["published_as"]
     places = {verdict: place for place, verdict in enumerate(MEANING)}
     rows = table({"claims": measured}, "claims", needed)
     rows = rows.sort_values("verdict", key=lambda column: column.map(places), kind="stable")
     numbers = rows[needed[1:5]].map(lambda value: _typeset(f"{value:.3g}", value))
-    marks = rows["provisional"].fillna("").map(lambda mark: f" ({mark})" if mark else "")
+    marks, what = (
+        rows[name].fillna("").map(lambda mark: f" ({mark})" if mark else "")
+        for name in ("provisional", "published_as")
+    )
     intervals = "[" + numbers["ci_low"] + ", " + numbers["ci_high"] + "]"
     return pd.DataFrame(
         {
             "claim": rows["statement"],
             "value": numbers["value"],
             "95 % interval": intervals.where(rows["ci_low"].notna(), ""),
-            "published": numbers["published"],
+            "published": (numbers["published"] + what).where(rows["published"].notna(), ""),
             "verdict": rows["verdict"] + marks,
         }
     )
@@ -134,7 +139,11 @@ def mutual_information(measured: pd.DataFrame, estimate: dict[str, int]) -> pd.D
 
 
 TABLES: dict[str, tuple[Callable[..., pd.DataFrame], str]] = {
-    "claims": (claims, "Claims by verdict; intervals are over runs and documents."),
+    "claims": (
+        claims,
+        "Claims by verdict; intervals are over runs and documents, of one run over documents. In "
+        "brackets: what a published value is, if not the statistic of the paper's models.",
+    ),
     "verdicts": (verdicts, "Claims by paper and verdict."),
     "quality": (quality, f"Quality on the test split: {SEEDS}."),
     "head_functions": (head_functions, f"Encoder heads with a function of each kind: {SEEDS}."),

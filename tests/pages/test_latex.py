@@ -19,11 +19,40 @@ def rows(columns, *values):
 
 MEASURED = {
     "claims": rows(
-        "paper statement value ci_low ci_high published verdict provisional same_number_as",
-        ["heads", "Undecided & 90% _sure_ #1 {x} ~ ^ \\.", *[NAN] * 4, "undecided", "one run", NAN],
-        ["heads", "A head is confident.", -0.12345, -0.2, 1234.5, 1e-5, "contradicted", NAN, NAN],
-        ["evolution", "MLM keeps the token.", 0.5, 0.25, 0.75, NAN, "reproduced", NAN, NAN],
-        ["evolution", "MLM keeps it best.", 0.5, 0.25, 0.8, NAN, "reproduced", NAN, "keeps"],
+        "paper statement value ci_low ci_high published published_as verdict provisional "
+        "same_number_as",
+        [
+            *("heads", "Undecided & 90% _sure_ #1 {x} ~ ^ \\."),
+            *[NAN] * 5,
+            "undecided",
+            "one run",
+            NAN,
+        ],
+        [
+            "heads",
+            "A head is confident.",
+            -0.12345,
+            -0.2,
+            1234.5,
+            1e-5,
+            NAN,
+            "contradicted",
+            NAN,
+            NAN,
+        ],
+        ["evolution", "MLM keeps the token.", 0.5, 0.25, 0.75, NAN, "", "reproduced", NAN, NAN],
+        [
+            "evolution",
+            "MLM keeps it best.",
+            0.5,
+            0.25,
+            0.8,
+            0.2,
+            "assumed",
+            "reproduced",
+            NAN,
+            "keeps",
+        ],
     ),
     "quality": rows(
         "objective seed metric value",
@@ -99,7 +128,8 @@ def test_tex_typesets_all_of_them(tmp_path):
 
 
 def test_claims_go_by_verdict():
-    first, _, second, third = lines(made("claims"))[-4:]
+    first, assumed, second, third = lines(made("claims"))[-4:]
+    assert assumed[3] == "0.2 (assumed)"
     assert first == ["MLM keeps the token.", "0.5", "[0.25, 0.75]", "", "reproduced"]
     assert second[1:] == ["$-$0.123", "[$-$0.2, 1.23e+03]", "1e$-$05", "contradicted"]
     escaped = (
