@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.pages import TEMPLATES, explorer, template_files
+from bottomup.plan.study import tables
 from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import write_explored
 from tests.tiny import ROOT
@@ -279,3 +280,17 @@ def test_no_text_ends_the_data():
     claims = made_up_claims.claims().assign(statement="</script><script>alert(1)")
     page = explorer.page("made_up", TABLES, None, [], [], None, claims)
     assert "</script><script>alert" not in page
+
+
+def test_a_band_says_of_which_measures_it_is_not_over_documents():
+    """As their captions say of the bars in their figures."""
+    captions = {
+        name: (ROOT / f"docs/captions/{name}.rst").read_text(encoding="utf-8")
+        for name, module in tables().items()
+        if module.TABLE.over_layers and module.TABLE.category
+    }
+    others = {name for name, text in captions.items() if re.search("are over (words|pairs)", text)}
+    told = {"wordnet": "of wordnet over words", "bertscore": "people rated over these pairs"}
+    assert others == {*told}
+    note = (ROOT / "bottomup/pages/explorer.html").read_text(encoding="utf-8")
+    assert all(words in note for words in told.values())
