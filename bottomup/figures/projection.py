@@ -25,6 +25,7 @@ NEEDED = [
 ]
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"]
 OTHERS = "#c8c8c8"
+ALL_OTHERS = "all others"  # no word has a blank, so none is called so
 SHADES = matplotlib.colormaps["viridis_r"]
 MARKS: dict[str, dict[str, Any]] = {
     "plain": {"marker": "o", "s": 4, "linewidths": 0},
@@ -109,14 +110,14 @@ def _scale(figure: Figure, rows: pd.DataFrame) -> None:
 def _legend(figure: Figure, rows: pd.DataFrame, picture: str) -> None:
     plain, masked = (rows[rows["kind"] == kind] for kind in ("plain", "masked"))
     palette = _palette(rows[picture])
-    names = plain[picture].where(plain[picture].isin(list(palette)), "others")
+    names = plain[picture].where(plain[picture].isin(list(palette)), ALL_OTHERS)
     handles = [
         _mark(
             "plain",
             palette.get(name, OTHERS),
             f"{name} ({style.count(_shown(plain[names == name]))})",
         )
-        for name in [*palette, *({"others"} & set(names))]
+        for name in [*palette, *({ALL_OTHERS} & set(names))]
     ]
     if len(masked):
         handles.append(_mark("masked", style.GRAY, f"masked ({style.count(_shown(masked))})"))

@@ -423,7 +423,7 @@ async function drawPicture() {
   const legend = {orient: 'bottom', columns: 2}, {palette, other} = study;
   const named = unique(colors).sort((a, b) => (a === other.name) - (b === other.name));
   const range = named.map(
-    (each, n) => each === other.name ? other.color : palette[n % palette.length]);
+    (each, n) => each === other.name ? other.color : palette[n]);
   const color = name === 'position'
     ? {field: 'color', type: 'quantitative', legend, title: name,
       scale: {scheme: 'viridis', reverse: true}}

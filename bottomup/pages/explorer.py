@@ -26,8 +26,6 @@ from bottomup.tables import too_few, value_columns
 
 DIGITS = 4
 MOST_POINTS = 60  # of each word and kind, in a t-SNE picture
-MOST_CATEGORIES = 6  # with their own color
-OTHER = "other"
 # Vega's shapes for matplotlib's markers.
 SHAPES = {
     **{"o": "circle", "s": "square", "D": "diamond", "d": "diamond", "X": "cross", "P": "cross"},
@@ -250,12 +248,13 @@ def _sample(points: pd.DataFrame) -> np.ndarray:
 
 
 def _colors(points: pd.DataFrame, picture: str) -> list:
-    """What determines the color of each point; rare categories count as one."""
+    """What determines the color of each point; words or categories beyond the most frequent ones
+    count as one, as in figures."""
     values = points[picture]
-    if picture != "ccg":
+    if picture == "position":
         return values.tolist()
-    frequent = values.value_counts().index[:MOST_CATEGORIES]
-    return values.where(values.isin(frequent), OTHER).tolist()
+    frequent = values.value_counts().index[: len(projection.COLORS)]
+    return values.where(values.isin(frequent), projection.ALL_OTHERS).tolist()
 
 
 def _hundredths(values: pd.Series) -> list[int]:
@@ -293,7 +292,7 @@ def page(
         "claims": [] if claims is None else _claims(claims),
         "signs": {verdict: sign(verdict) for verdict in VERDICTS},
         "palette": projection.COLORS,
-        "other": {"name": OTHER, "color": projection.OTHERS},
+        "other": {"name": projection.ALL_OTHERS, "color": projection.OTHERS},
     }
     # Escaped, so that nothing in it can end the script element around it.
     written = _json(data).replace("<", "\\u003c")

@@ -84,6 +84,16 @@ def test_masked_occurrences_have_a_marker_of_their_own(study):
     assert labels == ["is (45)", "are (45)", "masked (24)"]
 
 
+def test_a_word_called_others_is_not_all_others(study):
+    tables = study(layers=1, objectives=("lm",))
+    rows = tables["projection"].query("picture == 'token'")
+    places, words = rows.groupby("layer").cumcount(), ["others", *"abcdefgh"]
+    tables["projection"] = rows.assign(token=[words[place % 9] for place in places])
+    figure, _ = projection.draw(tables, picture="token")
+    labels = [text.get_text().rpartition(" ")[0] for text in figure.legends[0].get_texts()]
+    assert len(labels) == len({*labels}) == 8 and labels[-1] == "all others"
+
+
 def test_drawing_again_gives_the_same_bytes(study, tmp_path):
     files = []
     for name in ("a", "b"):

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from bottomup.core.errors import UserError
-from bottomup.figures import style
+from bottomup.figures import projection, style
 from bottomup.pages import TEMPLATES, explorer, template_files
 from bottomup.plan.study import tables
 from tests.pages import made_up_claims, made_up_study
@@ -161,14 +161,18 @@ def test_of_many_points_the_same_are_shown_in_all_layers(projected, monkeypatch)
     assert (steps == 10).all(), "each point moves by a tenth from layer to layer"
 
 
-def test_rare_categories_have_one_color(projected):
-    def by_category(table):
+@pytest.mark.parametrize("picture", ["ccg", "token"])
+def test_no_two_categories_or_words_share_a_color_but_those_of_all_others(projected, picture):
+    def named(table):
         drawn = table.query("picture == 'token'")
-        return drawn.assign(picture="ccg", ccg="NP" + (drawn["x"] // 1).astype(int).astype(str))
+        names = {f"{n}": name for n, name in enumerate(["other", "others", *"abcdefg"])}
+        of = (drawn["x"] // 1).astype(int).astype(str).map(names)
+        return drawn.assign(picture=picture, **{picture: of})
 
-    found, _, _ = projected(9, by_category)
+    found, _, _ = projected(9, named)
     colors = found["pictures"][0]["colors"]
-    assert len(set(colors)) == explorer.MOST_CATEGORIES + 1 and explorer.OTHER in colors
+    assert len(set(colors)) == len(projection.COLORS) + 1
+    assert projection.ALL_OTHERS in colors and {"other", "others"} < set(colors)
 
 
 def test_the_program(corpus_files, run_script, tmp_path):
