@@ -12,7 +12,7 @@ from bottomup.corpus import reference
 from bottomup.pages import index
 from bottomup.pages.index import Drawn, Figure
 from tests.pages import made_up_claims
-from tests.pages.made_up_study import FIGURES, points, write_study
+from tests.pages.made_up_study import FIGURES, SETTINGS, points, write_study
 from tests.tiny import ROOT
 
 CLAIMS = made_up_claims.claims()
@@ -178,6 +178,15 @@ def test_the_page_begins_with_the_question_and_the_size(page_of):
     objectives = text.index("lm, mt (2 seeds, 100,000 tokens); untrained (1 seed) <")
     words = text.index("en and de; 5,500 words of en to train on, 79 held out to measure on")
     assert question < models < objectives < words < text.index('class="headlines"')
+
+
+def test_it_does_not_say_that_models_are_alike_whose_budgets_or_shapes_differ(page_of):
+    """As in the default study, whose MLM reads three times as much."""
+    more = {"seeds": [1], "tokens": "9,000,000", "shape": {"layers": 12}}
+    page, _ = page_of(objectives=SETTINGS["objectives"] | {"mlm": more})
+    text = " ".join(page.split())
+    assert "mlm (1 seed, 9,000,000 tokens, layers 12)" in text
+    assert "only the objective differs" not in text and "same model" not in text
 
 
 def test_the_page_of_checkpoints_alone_asks_nothing_of_training(page_of):
