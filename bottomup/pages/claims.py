@@ -67,7 +67,7 @@ class Objective(Section):
 
     seeds: list[int]
     tokens: str | None = None
-    shape: dict[str, str | float] = Field(default={})
+    shape: dict[str, str | int | float] = Field(default={})
 
     @property
     def size(self) -> str:

@@ -1,3 +1,4 @@
+import json
 import re
 from html.parser import HTMLParser
 
@@ -297,6 +298,9 @@ def test_runs_are_told_with_their_tokens():
     runs = claims_page.Objective(seeds=[1, 2], tokens="about 3,000")
     assert runs.size == "2 seeds, about 3,000 tokens"
     assert claims_page.Objective(seeds=[1]).size == "1 seed"
+    shape = {"layers": 12, "dropout": 0.1, "trunk": "lstm"}
+    told = claims_page.Objective.model_validate_json(json.dumps({"seeds": [1], "shape": shape}))
+    assert told.size == "1 seed, layers 12, dropout 0.1, trunk lstm"
 
 
 def test_specifications_are_told_by_what_they_have_otherwise():
