@@ -364,9 +364,10 @@ def _shape_choices(path: str, shape: dict, occurrences: float) -> Iterator[str]:
         number(shape, key) for key in ("heads", "d_model", "d_ff", "layers")
     )
     if d_model % heads > 0:
-        yield f"{path}.heads: found {heads:g}; allowed: divisors of {path}.d_model ({d_model:g})"
+        divisors = f"divisors of {path}.d_model ({plain(d_model)})"
+        yield f"{path}.heads: found {plain(heads)}; allowed: {divisors}"
     if d_model % 2 > 0:
-        yield f"{path}.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
+        yield f"{path}.d_model: found {plain(d_model)}; allowed: even (half sines, half cosines)"
     if occurrences <= d_model:
         yield (
             f"occurrences.n: found {plain(occurrences)}; allowed: > {path}.d_model "
@@ -375,8 +376,8 @@ def _shape_choices(path: str, shape: dict, occurrences: float) -> Iterator[str]:
     weights = layers * d_model * (12 * d_model + 4 * d_ff)  # an encoder and a decoder
     if weights > LARGEST_MODEL and not problems(Model, shape):
         yield (
-            f"{path}: found layers {layers:g}, d_model {d_model:g} and d_ff {d_ff:g}, with "
-            f"{weights:.0e} weights; allowed: at most {LARGEST_MODEL:.0e}"
+            f"{path}: found layers {plain(layers)}, d_model {plain(d_model)} and d_ff "
+            f"{plain(d_ff)}, with {weights:.0e} weights; allowed: at most {LARGEST_MODEL:.0e}"
         )
 
 
@@ -527,7 +528,7 @@ def _runs(config: dict) -> Iterator[str]:
     looks = [n for n in numbers(config, "looks") if n > 0]
     n_seeds = len(list_of(config, "seeds"))
     if looks and looks[-1] > n_seeds:
-        yield f"looks: found {looks[-1]:g}; allowed: at most {n_seeds}, the number of seeds"
+        yield f"looks: found {plain(looks[-1])}; allowed: at most {n_seeds}, the number of seeds"
     elif looks:
         yield from _between_looks(config, looks)
 
@@ -539,12 +540,12 @@ def _between_looks(config: dict, looks: Sequence[float]) -> Iterator[str]:
     every = {f"objectives.{name}": section(objectives, name) for name in objectives}
     if any(section(pruning, "penalties").get(name) for name in objectives):
         every["pruning"] = pruning
-    allowed, most = ", ".join(f"{n:g}" for n in looks), len(list_of(config, "seeds"))
+    allowed, most = ", ".join(map(plain, looks)), len(list_of(config, "seeds"))
     for path, options in every.items():
         if 0 < (n := number(options, "n_seeds")) <= most and n not in looks:
             yield (
-                f"{path}.n_seeds: found {n:g}; allowed: one of `looks` ({allowed}), since what is "
-                "decided at a look stands, and a look has as many runs of all"
+                f"{path}.n_seeds: found {plain(n)}; allowed: one of `looks` ({allowed}), since "
+                "what is decided at a look stands, and a look has as many runs of all"
             )
 
 

@@ -2068,7 +2068,7 @@ def test_a_large_update_is_accepted_in_parts_that_memory_holds():
         changed(training__batch_tokens=10**6, training__accumulate=n) for n in (2, 3)
     )
     [line] = mistakes(of_two)
-    assert line.startswith("training.batch_tokens: found 1000000, of which a part takes about 37")
+    assert line.startswith("training.batch_tokens: found 1000000, of which a part takes about 37 ")
     assert load(of_three)
 
 
