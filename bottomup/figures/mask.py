@@ -22,6 +22,10 @@ from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 CAUSAL, BOTH, ACROSS = ("<", (0, (3, 1.2))), ("o", "-"), "X"
 MASKS = "dashed, ◀: causal mask, sees earlier tokens alone; solid, ●: sees both sides"
 TOKEN = "share of neighbors, same token"
+DIFFERENCES = [  # of the first two rows
+    "difference in information\nsince layer 0, nats",
+    "difference in share\nof neighbors, same token",
+]
 UNTRAINED, TRAINED, GAIN = "untrained", "trained", "trained less untrained"
 TITLES = {
     UNTRAINED: "untrained:\nwhat the mask does alone",
@@ -161,8 +165,8 @@ def _figure(drawn: pd.DataFrame, models: Models) -> Figure:
             style.layer_axis(axes)
     for axes, title in zip(grid[0], TITLES.values(), strict=True):
         axes.set_title(title)
-    for axes, quantity in zip(grid[:2, 2], (style.INFORMATION, TOKEN), strict=True):
-        axes.set_ylabel(f"difference in {quantity.partition(',')[0]}")
+    for axes, label in zip(grid[:2, 2], DIFFERENCES, strict=True):
+        axes.set_ylabel(label)
     for axes in (*grid[0], grid[1, 2]):
         style.across(axes)
     grid[2, 2].sharey(grid[2, 0])

@@ -130,6 +130,12 @@ def test_what_training_adds_is_told_from_the_model_of_its_mask_and_seed(quantity
     )
 
 
+def test_axes_of_information_say_their_unit():
+    figure, _ = mask.draw(study(), **SHOWN)
+    labels = [label for axes in figure.axes if "information" in (label := axes.get_ylabel())]
+    assert len(labels) == 2 and all(label.endswith("nats") for label in labels)
+
+
 def test_what_two_models_share_block_by_block_widens_no_interval():
     tables = study(seeds=(1,))
     shared, of_training = [4.0, 5.0, 6.0], [4.0, 5.0, 6.3]
