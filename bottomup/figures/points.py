@@ -28,7 +28,8 @@ def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
         names = ", ".join(tables) or "none"
         raise UserError(f"table {name!r} is missing; found {names}; give it, too")
     if tables[name].empty:
-        raise NoRowsError(f"table {name!r} has no rows; a figure needs at least one")
+        # It may have had some, which rest on too few cases.
+        raise NoRowsError(f"table {name!r} has no rows to draw; a figure needs at least one")
     missing = [column for column in columns if column not in tables[name]]
     if missing:
         raise UserError(

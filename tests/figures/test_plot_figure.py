@@ -140,6 +140,7 @@ def test_values_that_rest_on_too_few_cases_are_left_out_and_the_figure_says_so(s
     done = plot(tmp_path, "distance_between_layers", {"pwcca_between_layers": table[of_lm]})
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "distance_between_layers.png").exists()
+    assert "has no rows to draw;" in done.stderr  # it has rows
     points = pd.read_csv(tmp_path / "distance_between_layers.csv")
     assert points.empty and "y" in points
 
