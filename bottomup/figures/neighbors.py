@@ -60,7 +60,9 @@ def _figure(parts: list[pd.DataFrame], drawn: pd.DataFrame) -> Figure:
     chances = drawn.loc[drawn["quantity"] == CHANCE, "y"]
     for axes, chance in zip(grid[0], chances, strict=True):
         style.level(axes, chance, CHANCE)
-    for axes, label in zip(grid[:, 0], (_quantity(parts[0]), DIFFERENCE), strict=False):
+    unit = ", tokens" if parts[0]["panel"].iloc[0] == "position" else ""
+    labels = _quantity(parts[0]), f"{DIFFERENCE}{unit}"
+    for axes, label in zip(grid[:, 0], labels, strict=False):
         axes.set_ylabel(label)
     curves = drawn[~drawn["quantity"].isin([CHANCE, DIFFERENCE])]
     looks = {name: style.objective(name) for name in style.ordered(curves["series"])}

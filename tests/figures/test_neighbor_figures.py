@@ -103,6 +103,12 @@ def test_without_the_papers_models_the_first_trained_ones_are_compared(study):
     assert DIFFERENCE not in set(points["quantity"]) and len(figure.axes) == 1
 
 
+def test_axes_of_positions_say_their_unit(study):
+    figure, _ = neighbors.draw(study(), properties=["position"])
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert len(labels) == 2 and all(label.endswith(", tokens") for label in labels)
+
+
 def test_models_of_other_depths_are_not_compared_layer_by_layer(study):
     deep = study(objectives=("aa", "bb"))["neighbors"]
     tables = {"neighbors": pd.concat([study(2, objectives=("cc",))["neighbors"], deep])}
