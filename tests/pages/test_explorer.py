@@ -298,3 +298,14 @@ def test_a_band_says_of_which_measures_it_is_not_over_documents():
     assert others == {*told}
     note = (ROOT / "bottomup/pages/explorer.html").read_text(encoding="utf-8")
     assert all(words in note for words in told.values())
+
+
+def test_what_the_page_leaves_out_it_says():
+    """As docs/site.md promises."""
+    table = TABLES["change"]
+    given = pd.concat([table, table[table["seed"] == 1].assign(objective="bert", seed=0)])
+    of_lm = [made_up_study.attention("lm")], [made_up_study.beliefs("lm")]
+    page = explorer.page("made_up", {"change": given}, made_up_study.heads(), *of_lm, None, None)
+    for said in ("four digits", "Attention is kept of the first", "Predictions are kept of the fi"):
+        assert said in page
+    assert "> 0 (models from elsewhere)</label>" in page and "> 1</label>" in page
