@@ -76,6 +76,10 @@ class Drawn:
     points: pd.DataFrame
     size: tuple[int, int]
 
+    @property
+    def has_published(self) -> bool:
+        return self.points["source"].eq("published").any()
+
     def instead(self) -> str:
         """The text in place of the image: its panels and its curves."""
         names = {
@@ -84,7 +88,7 @@ class Drawn:
         phrases = [
             f"{name}: {_some(list(values))}" for name, values in names.items() if len(values)
         ]
-        if self.points["source"].eq("published").any():
+        if self.has_published:
             phrases.append("with published values")
         return "; ".join([self.figure.title, *phrases])
 

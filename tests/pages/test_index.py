@@ -207,6 +207,16 @@ def test_a_headline_figure_stands_first_with_what_is_seen(page_of):
     assert re.findall('src="([^"]*)"', head) == ["site/mutual_information_input.webp"]
 
 
+def test_a_figure_says_that_it_draws_no_published_values(page_of):
+    """As its caption may say how they are drawn, of models that this study lacks."""
+    said = "No published values are drawn here."
+    page, folder = page_of()
+    assert said not in page
+    points().query("source == 'ours'").to_csv(folder / "figures/mask.csv", index=False)
+    page, _ = page_of()
+    assert page.count(said) == 1 and page.index('id="figure-mask"') < page.index(said)
+
+
 def test_verdicts_are_counted_as_the_claims_page_counts_them(page_of):
     page, _ = page_of()
     evolution = CLAIMS[CLAIMS["paper"] == "evolution"]
