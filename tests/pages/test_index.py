@@ -195,6 +195,7 @@ def test_the_page_of_checkpoints_alone_asks_nothing_of_training(page_of):
     alone, _ = page_of(objectives=untrained, trained=False, checkpoints=["bert", "gpt2"])
     assert "<dd>bert, gpt2</dd>" in alone and "untrained (1 seed)" in " ".join(alone.split())
     assert "training objective" not in alone
+    assert "5,500 words of en, 79 held out to measure on" in alone
     of_none, _ = page_of(objectives={}, trained=False, checkpoints=["bert", "gpt2"])
     assert "Transformers of" not in of_none
 
