@@ -31,7 +31,7 @@ from bottomup.plan.objective_sections import (
 from bottomup.plan.study import WITH_TARGET, Study, modules, source_model
 from bottomup.plan.unchecked import list_of, number, numbers, section
 
-# Comparisons of two keys. A key that is wrong by itself counts as NaN, so comparisons are false.
+# Comparisons of two keys. What is no positive number counts as NaN, so comparisons are false.
 LIMITS = [
     ("corpus.cleaning.max_words", ">=", "corpus.cleaning.min_words"),
     ("measures.mutual_information.n_clusters", "<=", "occurrences.n"),
