@@ -2,6 +2,7 @@
 
 import json
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 
 import tokenizers
@@ -47,6 +48,8 @@ def load(folder: Path) -> Tokenizer:
             opened = _from(AutoTokenizer.from_pretrained(shown, **OPTIONS), folder)
         except Exception as error:  # a damaged file can raise anything
             line = first_line(error).replace(str(shown), str(folder))
+            if "tiktoken" in line:
+                _require_protobuf(folder)
             raise UserError(f"{lacking}: {line}") from error
     # Without any file, transformers makes a tokenizer without tokens; some need no file.
     files = {name for name in type(opened).vocab_files_names.values() if isinstance(name, str)}
@@ -65,6 +68,28 @@ def save(opened: Tokenizer, folder: Path) -> None:
     if not opened.is_fast:
         digests = {path.name: digest(path) for path in written if path.is_file()}
         (folder / "tokenizer.json").write_text(json.dumps({IN_PYTHON: digests}))
+
+
+def _require_protobuf(folder: Path) -> None:
+    """Raise UserError if the tokenizer is a file of SentencePiece's, and what reads it is missing.
+
+    transformers itself then tries it as a file of tiktoken's, and asks for that package.
+    """
+    files = sorted(path.name for path in folder.glob("*.model"))
+    if files and not _has_protobuf():
+        raise UserError(
+            f"no tokenizer.json in {folder}, and transformers reads {' and '.join(files)} with the "
+            "package protobuf, which is not installed; run pip install protobuf in the "
+            "environment, or add the tokenizer.json that AutoTokenizer's save_pretrained writes "
+            "where it is installed"
+        )
+
+
+def _has_protobuf() -> bool:
+    try:
+        return find_spec("google.protobuf") is not None
+    except ModuleNotFoundError:  # nor anything else of google's
+        return False
 
 
 def _is_of_tokenizers(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from itertools import chain
 
 import numpy as np
@@ -11,6 +12,7 @@ import sentencepiece
 import torch
 from transformers import (
     AutoTokenizer,
+    BertConfig,
     ByT5Tokenizer,
     EsmConfig,
     EsmForMaskedLM,
@@ -34,6 +36,7 @@ from bottomup.heads.attention import attention
 from bottomup.heads.checkpoints.predictor import CheckpointPredictor, objective_of
 from bottomup.heads.examples import references
 from bottomup.measures.attention_patterns import punctuation
+from bottomup.subjects import tokenizer
 from bottomup.subjects.admission import admitted
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.slow import SlowTokenizer, places
@@ -316,3 +319,16 @@ def test_what_a_tokenizer_lacks_is_named(marian, tmp_path):
     with pytest.raises(UserError, match=r"no tokenizer in .*source.spm and target.spm") as error:
         subjects.load(marian)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("file", ["spm.model", "tokenizer.model"])
+def test_what_reads_a_tokenizer_of_sentencepiece_is_named(tmp_path, monkeypatch, file):
+    """transformers asks for tiktoken, which would not read it."""
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    pieces(ENGLISH, tmp_path / file)
+    BertConfig().save_pretrained(tmp_path)
+    kind = {"spm.model": "DebertaV2Tokenizer", "tokenizer.model": "LlamaTokenizer"}[file]
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
+    with pytest.raises(UserError, match=f"reads {file} with the package protobuf") as error:
+        tokenizer.load(tmp_path)
+    assert "tiktoken" not in str(error.value) and "\n" not in str(error.value)
