@@ -270,6 +270,25 @@ def test_a_link_to_nothing(checkout):
     assert checkout.refuses(".venv is a link to nowhere, where no folder is")
 
 
+def test_a_python_that_does_not_run_is_told_of_an_environment_behind_a_link(checkout, other):
+    """As one in the closed home of whoever made it."""
+    other.make()
+    (other.venv / "pyvenv.cfg").write_text("home = /home/ada/bin\n")
+    (other.venv / "bin/python").unlink()
+    checkout.venv.symlink_to(other.venv)
+    assert checkout.refuses("its Python, of /home/ada/bin, does not run here", "delete the link")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder to another user")
+@pytest.mark.parametrize("unfinished", [False, True])
+def test_an_environment_of_another_user_is_left_as_it_is(checkout, unfinished):
+    """One of a folder that a group shares may be at work, or on the way."""
+    checkout.make(FAILS="envs/requirements.lock" if unfinished else "")
+    (checkout.venv / "bin/python").unlink()
+    os.chown(checkout.venv, 12345, -1)
+    assert checkout.refuses(".venv is another user's (12345)", "let that user run envs/make")
+
+
 @pytest.mark.parametrize("made_by", ["conda-meta/history", "pyvenv.cfg"])
 def test_an_environment_that_somebody_else_made_is_left_as_it_is(checkout, made_by):
     file = checkout.venv / made_by
