@@ -16,6 +16,7 @@ def main(given: list[str]) -> None:
     start.by_study(given)
     LoggerPluginRegistry().register_plugin(start.MODULE, terminal)
     with in_one_line():
+        start.require_home()
         arguments = start.snakemake_arguments(given)
         known, parser = start.parsed(arguments)
     sys.argv = ["snakemake", *arguments]  # for those who look at the command line

@@ -51,6 +51,18 @@ _folders: list[Path] = []
 _workflows: list["Workflow"] = []
 
 
+def require_home() -> None:
+    """Raise UserError if HOME is not set and the machine knows none of this user, as in a container
+    that runs under a number alone. Snakemake asks for it even to read its command line."""
+    try:
+        Path.home()
+    except RuntimeError as error:
+        raise UserError(
+            f"HOME is not set, and user {os.getuid()} has no other home; set HOME to a folder that "
+            "can be written, for Snakemake's own files"
+        ) from error
+
+
 def require_none_at_work(study: Path, given: Namespace) -> None:
     """Raise UserError if the command would delete results of a study that is running, or write a
     report through a link, into no folder, or of a study that was not run.

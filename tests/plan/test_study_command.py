@@ -315,6 +315,20 @@ def test_a_home_that_cannot_be_written_is_one_line(unbuilt, tmp_path):
     assert line.startswith(f"error: {tmp_path}/home/") and "set XDG_CACHE_HOME to" in line
 
 
+def test_a_user_without_a_home_is_one_line(unbuilt):
+    """As in a container that runs under a number alone."""
+    numbered = "import os, pwd; pwd.getpwuid = {}.__getitem__; del os.environ['HOME']\n"
+    by_study = f"{numbered}from bottomup.plan.__main__ import main"
+    environment = os.environ | {"PYTHONPATH": str(unbuilt)}
+    command = [sys.executable, "-c", by_study, "smoke", "-n"]
+    done = subprocess.run(command, cwd=unbuilt, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"error: HOME is not set, and user {os.getuid()} has no other home; set HOME to a folder "
+        "that can be written, for Snakemake's own files"
+    ]
+
+
 def test_a_folder_that_is_full_or_read_only_is_one_line(folder, monkeypatch):
     """Snakemake would end in a traceback, and on a full disk its log in one for each line."""
     kept = start.TemporaryFile
