@@ -49,6 +49,7 @@ min_version("9.25")
 keep_exact()
 say_what_differs()
 start.expect_an_early_stop()
+start.name_the_user()
 expect_a_full_disk()
 
 # Read the config before Snakemake does, which would run the code in a template.

@@ -6,6 +6,7 @@ is `snakemake --cores all --configfile studies/smoke.yaml --dry-run`. Cores or j
 line or a profile has stay as they are.
 """
 
+import getpass
 import os
 import shlex
 import sys
@@ -61,6 +62,15 @@ def require_home() -> None:
             f"HOME is not set, and user {os.getuid()} has no other home; set HOME to a folder that "
             "can be written, for Snakemake's own files"
         ) from error
+
+
+def name_the_user() -> None:
+    """Give a user whom the machine does not know a name, which Snakemake asks for; jobs have it,
+    too."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):  # since Python 3.13 the latter
+        os.environ["USER"] = str(os.getuid())
 
 
 def require_none_at_work(study: Path, given: Namespace) -> None:

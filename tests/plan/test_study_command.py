@@ -317,16 +317,28 @@ def test_a_home_that_cannot_be_written_is_one_line(unbuilt, tmp_path):
 
 def test_a_user_without_a_home_is_one_line(unbuilt):
     """As in a container that runs under a number alone."""
-    numbered = "import os, pwd; pwd.getpwuid = {}.__getitem__; del os.environ['HOME']\n"
-    by_study = f"{numbered}from bottomup.plan.__main__ import main"
-    environment = os.environ | {"PYTHONPATH": str(unbuilt)}
-    command = [sys.executable, "-c", by_study, "smoke", "-n"]
-    done = subprocess.run(command, cwd=unbuilt, env=environment, capture_output=True, text=True)
+    done = numbered(unbuilt, HOME=None)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         f"error: HOME is not set, and user {os.getuid()} has no other home; set HOME to a folder "
         "that can be written, for Snakemake's own files"
     ]
+
+
+def test_a_user_without_a_name_has_a_number(unbuilt, tmp_path):
+    done = numbered(unbuilt, HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+
+
+def numbered(folder, **variables):
+    """A dry run by ./study of a user whom the machine knows by a number alone."""
+    names = dict.fromkeys(["LOGNAME", "USER", "LNAME", "USERNAME"])
+    given = os.environ | {"PYTHONPATH": str(folder)} | names | variables
+    given = {name: value for name, value in given.items() if value is not None}
+    unknown = "import pwd; pwd.getpwuid = {}.__getitem__"
+    by_study = f"{unknown}; from bottomup.plan.__main__ import main"
+    command = [sys.executable, "-c", by_study, "study.yaml", "-n"]
+    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True)
 
 
 def test_a_folder_that_is_full_or_read_only_is_one_line(folder, monkeypatch):
