@@ -59,7 +59,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     for _, panels in rows:
         for name, axes in panels.items():
             for layer, heads in planes[name][0].groupby("series"):
-                color = style.shade((layer - 1) / tops[name])
+                color = shade(layer, tops[name])
                 axes.plot(heads["x"], heads["y"], color=color, markeredgewidth=0.4, **MARK)
             axes.set(**square, xticks=[], yticks=[])
             axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
@@ -68,11 +68,15 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     if len({*tops.values()}) > 1:
         title, named = "layer, by the depth of its model", {"lowest": 1, "highest": top}
     handles = [
-        Line2D([], [], color=style.shade((layer - 1) / top), label=name, **MARK)
-        for name, layer in named.items()
+        Line2D([], [], color=shade(layer, top), label=name, **MARK) for name, layer in named.items()
     ]
     style.legend(figure, handles, columns=len(handles), title=title)
     return figure, drawn
+
+
+def shade(layer: int, top: int) -> str:
+    """The color of a layer, by its place between the lowest of its model and the highest."""
+    return style.shade((layer - 1) / max(top - 1, 1))
 
 
 def on_plane(rows: pd.DataFrame) -> tuple[pd.DataFrame, float]:

@@ -67,12 +67,31 @@ def test_a_panel_for_the_first_run_of_each_objective_in_one_unit(nothing_cut_off
 
 
 def test_a_deep_model_takes_no_colors_from_others():
-    deep = {(layer, head): (layer, head) for layer in range(1, 9) for head in (1, 2)}
+    deep = {(layer, head): (layer, head) for layer in range(1, 10) for head in (1, 2)}
     figure, _ = draw({"head_distances": pd.concat([rows(), rows(deep, objective="deep")])})
     shallow, deep = ([line.get_color() for line in axes.lines] for axes in figure.axes)
-    assert (len(shallow), len(deep)) == (2, 8) and len({*shallow}) == 2 and len({*deep}) == 8
-    assert shallow == [deep[0], deep[4]], "halfway up"
+    assert (len(shallow), len(deep)) == (2, 9) and len({*shallow}) == 2 and len({*deep}) == 9
+    assert shallow == [deep[0], deep[8]], "the lowest and the highest"
+    handles = figure.legends[0].legend_handles
+    assert [handle.get_color() for handle in handles] == shallow
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["lowest", "highest"]
+
+
+def test_the_layer_between_two_others_is_halfway():
+    three, five = (
+        {(layer, head): (layer, head) for layer in range(1, top + 1) for head in (1, 2)}
+        for top in (3, 5)
+    )
+    figure, _ = draw({"head_distances": pd.concat([rows(three), rows(five, objective="deep")])})
+    of_three, of_five = ([line.get_color() for line in axes.lines] for axes in figure.axes)
+    assert of_three == of_five[::2]
+
+
+def test_a_model_of_one_layer_is_drawn():
+    one = {(1, 1): (0, 0), (1, 2): (0.2, 0)}
+    figure, _ = draw({"head_distances": pd.concat([rows(), rows(one, objective="one")])})
+    two, one = ([line.get_color() for line in axes.lines] for axes in figure.axes)
+    assert one == two[:1]
 
 
 def test_without_two_heads_there_is_no_plane():
