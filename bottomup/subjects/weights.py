@@ -71,6 +71,8 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
     drawn = info["missing_keys"] | {name for name, *_ in info["mismatched_keys"]}
     # We do not use the pooler, which reads the top layer; checkpoints of masked models have none.
     lacking = {name for name in learned(model) & drawn if "pooler" not in name}
+    if lacking:
+        _require_part_of(config, model, shapes, folder)
     require_right(folder, model, lacking, _inside_layers(model, left))
     return _attended(model, folder)
 
@@ -90,6 +92,27 @@ def require_right(
             raise UserError(
                 f"weights of the {model.config.model_type} in {folder} that are {what}: "
                 f"{len(names)}, {min(names)} among them; {AGAIN}"
+            )
+
+
+def _require_part_of(
+    config: PreTrainedConfig,
+    model: PreTrainedModel,
+    shapes: Mapping[str, tuple[int, ...]],
+    folder: Path,
+) -> None:
+    """Raise UserError if a folder has all weights of the class that its config names, and a model
+    that lacks some is therefore another one, such as that of images beside the text."""
+    for kind in config.architectures or []:
+        if (whole := outline(kind, config)) is None:
+            continue
+        tied = whole.all_tied_weights_keys
+        own = {name: part.shape for name, part in whole.state_dict().items() if name not in tied}
+        if own.items() <= {*shapes.items()}:
+            raise UserError(
+                f"the {config.model_type} in {folder} is a whole {kind}, and what transformers "
+                f"opens of its family, {type(model).__name__}, has weights that are no part of it; "
+                "allowed: a family of which AutoModel opens the part that reads text"
             )
 
 

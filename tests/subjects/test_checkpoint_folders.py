@@ -18,6 +18,8 @@ from transformers import (
     LlamaForCausalLM,
     ViTConfig,
     Wav2Vec2Config,
+    WhisperConfig,
+    WhisperForCausalLM,
 )
 
 from bottomup import subjects
@@ -109,6 +111,21 @@ def test_a_renamed_layer(folder):
         {"format": "pt"},
     )
     refused(folder, r"weights of the bert .* are missing .*: 16, encoder.layer.1.\S+ among")
+
+
+def test_a_whole_model_of_another_kind_than_the_family_is_opened_as(tmp_path):
+    """Such as a decoder of Whisper without its encoder. Fetched again it would be the same."""
+    shape = families.BART | {"num_mel_bins": 4, "bos_token_id": 0, "eos_token_id": 1}
+    decoder = WhisperForCausalLM(WhisperConfig(**shape, begin_suppress_tokens=None))
+    decoder.save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path)
+    pattern = "whisper in .* is a whole WhisperForCausalLM, and .* WhisperModel, has weights"
+    refused(tmp_path, pattern)
+    drop = "model.decoder.layers.1.fc1.weight"
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights[drop]
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    refused(tmp_path, "weights of the whisper in .* that are missing")
 
 
 @pytest.mark.parametrize(
