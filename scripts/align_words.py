@@ -34,11 +34,10 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "translations")
     for split in ("test", "train"):
         parser.add_argument(
             f"--{split}", type=Path, nargs=2, required=True, help="folders of token files"
         )
     parser.add_argument("--tokenizers", type=Path, nargs=2, required=True)
-    parser.add_argument("--translations", type=Path, required=True)
     program.run(main, parser, Settings)

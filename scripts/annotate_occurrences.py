@@ -5,7 +5,6 @@ Outputs: a table with a row for each occurrence, see bottomup.views.annotations.
 """
 
 import argparse
-from pathlib import Path
 
 from bottomup.plan import program
 from bottomup.core.files.tables import read_table
@@ -23,9 +22,6 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("occurrences", "annotations"):
-        parser.add_argument(f"--{name}", required=True)
+    parser = program.parser(__doc__, "occurrences", "annotations", "text")
     parser.add_argument("--annotation", nargs="?")
-    parser.add_argument("--text", type=Path, required=True, help="folder of the token file")
     program.run(main, parser)

@@ -13,7 +13,6 @@ Outputs:  a row for each word, see bottomup.corpus.annotation.pipeline.annotate 
 import argparse
 import importlib
 import logging
-from pathlib import Path
 
 import pandas as pd
 
@@ -45,8 +44,5 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("text", "tokenizer", "annotation"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--tokens", type=Path, required=True, help="folder of the token file")
+    parser = program.parser(__doc__, "text", "tokenizer", "tokens", "annotation")
     program.run(main, parser, Settings)

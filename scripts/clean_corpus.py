@@ -33,8 +33,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "clean", "counts", "examples")
     parser.add_argument("--pairs", required=True, nargs="+")
-    for name in ("clean", "counts", "examples"):
-        parser.add_argument(f"--{name}", required=True)
     program.run(main, parser, Settings)

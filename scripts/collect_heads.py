@@ -7,7 +7,6 @@ Outputs:  the table heads. A head without a function has one row; so has each de
 """
 
 import argparse
-from pathlib import Path
 
 from bottomup.plan import program
 from bottomup.core.files.tables import read_table, write_table
@@ -30,7 +29,4 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("importance", "functions", "table"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    program.run(main, parser)
+    program.run(main, program.parser(__doc__, "importance", "functions", "table"))

@@ -36,7 +36,6 @@ def joined(paths, **options):
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "table")
     parser.add_argument("--tables", required=True, nargs="+", type=Path)
-    parser.add_argument("--table", required=True, type=Path)
     program.run(main, parser)

@@ -34,8 +34,6 @@ def read(path: Path) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "table", "correlations")
     parser.add_argument("--figures", required=True, nargs="+", type=Path)
-    for output in ("table", "correlations"):
-        parser.add_argument(f"--{output}", required=True, type=Path)
     program.run(main, parser)

@@ -17,7 +17,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("tokens-ids", "tokenizer", "frequencies"):
-        parser.add_argument(f"--{name}", required=True)
-    program.run(main, parser)
+    program.run(main, program.parser(__doc__, "tokens-ids", "tokenizer", "frequencies"))

@@ -23,7 +23,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("text", "blocks"):
-        parser.add_argument(f"--{name}", required=True)
-    program.run(main, parser, Settings)
+    program.run(main, program.parser(__doc__, "text", "blocks"), Settings)

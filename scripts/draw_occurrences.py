@@ -9,7 +9,6 @@ Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
 """
 
 import argparse
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -73,10 +72,5 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    parser.add_argument("--tokens", type=Path, required=True, help="folder of the token file")
-    parser.add_argument("--blocks", type=Path, required=True, help="of the test split's sentences")
-    parser.add_argument("--frequencies", type=Path, required=True)
-    parser.add_argument("--table", type=Path, required=True)
-    parser.add_argument("--text", type=Path, required=True, help="folder of the token file written")
+    parser = program.parser(__doc__, "tokens", "blocks", "frequencies", "table", "text")
     program.run(main, parser, Settings)

@@ -23,8 +23,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "text", "tokenizer", "ids", "offsets", "words")
     parser.add_argument("--side", required=True, choices=["source", "target", *OF_WORDS])
-    for name in ("text", "tokenizer", "ids", "offsets", "words"):
-        parser.add_argument(f"--{name}", required=True)
     program.run(main, parser)

@@ -43,11 +43,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--text", type=Path, required=True, help="folder of the token file")
-    parser.add_argument("--occurrences", type=Path, required=True)
+    parser = program.parser(__doc__, "model", "text", "occurrences", "views")
     parser.add_argument("--written", type=Path, nargs="*", help="text and tokenizer of words")
-    parser.add_argument("--views", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, required=True, help="tokens encoded at once")
     program.run(main, parser, Views)

@@ -31,7 +31,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    parser.add_argument("--pairs", required=True)
+    parser = program.parser(__doc__, "pairs")
     parser.add_argument("--downloads", help="folder that keeps what is downloaded")
     program.run(main, parser, Settings)

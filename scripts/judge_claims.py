@@ -71,11 +71,9 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "table", "specifications")
     parser.add_argument("--tables", required=True, nargs="+", type=Path)
     parser.add_argument("--correlations", type=Path, nargs="?")
     parser.add_argument("--quality", type=Path, nargs="?")
     parser.add_argument("--metrics", type=Path, nargs="*", default=[])
-    for name in ("table", "specifications"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
     program.run(main, parser, Settings)

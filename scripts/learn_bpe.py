@@ -19,12 +19,10 @@ class Settings(Bpe):
 
 def main(arguments):
     text = Column(arguments.text, arguments.side)
-    learn(text, **dict(arguments.settings)).save(arguments.tokenizer)
+    learn(text, **dict(arguments.settings)).save(str(arguments.tokenizer))
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "text", "tokenizer")
     parser.add_argument("--side", required=True, choices=["source", "target"])
-    parser.add_argument("--text", required=True)
-    parser.add_argument("--tokenizer", required=True)
     program.run(main, parser, Settings)

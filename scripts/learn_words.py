@@ -12,11 +12,8 @@ from bottomup.corpus.words import learn
 
 def main(arguments):
     of_side = load_tokenizer(arguments.tokenizer)
-    learn(Column(arguments.text, "source"), of_side).save(arguments.words)
+    learn(Column(arguments.text, "source"), of_side).save(str(arguments.words))
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("text", "tokenizer", "words"):
-        parser.add_argument(f"--{name}", required=True)
-    program.run(main, parser)
+    program.run(main, program.parser(__doc__, "text", "tokenizer", "words"))

@@ -6,7 +6,6 @@ Outputs:  the model's folder: config.json, model.safetensors, tokenizer.json.
 """
 
 import argparse
-from pathlib import Path
 
 from bottomup.plan import program
 from bottomup.core.settings import Checkpoint, Section
@@ -24,7 +23,4 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--downloads", type=Path, required=True, help="folder that keeps wheels")
-    program.run(main, parser, Settings)
+    program.run(main, program.parser(__doc__, "model", "downloads"), Settings)

@@ -95,7 +95,6 @@ def costs(upcoming: Next, settings: Settings) -> list[str]:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "look")
     parser.add_argument("--claims", type=Path, nargs="?")
-    parser.add_argument("--look", required=True, type=Path)
     program.run(main, parser, Settings)

@@ -83,9 +83,7 @@ def read_all(numbers: list[tuple[str, int]], paths: list[Path]) -> dict[str, pd.
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "png", "pdf", "csv")
     parser.add_argument("--tables", required=True, nargs="+", type=Path)
     parser.add_argument("--published", nargs="*", type=Path, default=[], metavar="CSV")
-    for output in ("png", "pdf", "csv"):
-        parser.add_argument(f"--{output}", required=True, type=Path)
     program.run(main, parser, Settings)

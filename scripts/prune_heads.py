@@ -46,15 +46,11 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    parser.add_argument("--model", type=Path, required=True)
+    parser = program.parser(__doc__, "model", "folder", "gates", "trained")
     parser.add_argument("--text", type=Path, nargs="+", required=True, help="the split train")
     parser.add_argument("--dev", type=Path, nargs="+", required=True, help="the split dev")
     parser.add_argument(
         "--chosen-by", type=Path, nargs="*", help="a table of gates, a table of importance"
     )
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--gates", type=Path, required=True)
     parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
-    parser.add_argument("--trained", type=Path, required=True, help="finished runs of any study")
     program.run(main, parser, Settings)

@@ -31,8 +31,6 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("claims", "specifications", "page"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
+    parser = program.parser(__doc__, "claims", "specifications", "page")
     parser.add_argument("--between-runs", nargs="?", type=Path)
     program.run(main, parser, Study)

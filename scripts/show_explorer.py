@@ -48,11 +48,9 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "text", "tokenizer", "page", "library")
     for name in ("tables", "attention", "beliefs"):
         parser.add_argument(f"--{name}", nargs="*", type=Path, default=[])
     for name in ("heads", "projection", "claims"):
         parser.add_argument(f"--{name}", nargs="?", type=Path)
-    for name in ("text", "tokenizer", "page", "library"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
     program.run(main, parser, Settings)

@@ -54,10 +54,8 @@ def rule() -> str:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "splits", "page")
     for name in ("images", "points", "captions", "light"):
         parser.add_argument(f"--{name}", nargs="*", type=Path, default=[])
     parser.add_argument("--claims", nargs="?", type=Path)
-    for name in ("splits", "page"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
     program.run(main, parser, Study)

@@ -20,7 +20,6 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
+    parser = program.parser(__doc__, "page")
     parser.add_argument("--claims", required=True, nargs="+", type=Path)
-    parser.add_argument("--page", required=True, type=Path)
     program.run(main, parser, Studies)

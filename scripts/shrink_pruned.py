@@ -7,7 +7,6 @@ Outputs:  the smaller model's folder, with the same tokenizers.
 
 import argparse
 import shutil
-from pathlib import Path
 
 from bottomup.plan import program
 from bottomup import subjects
@@ -25,7 +24,4 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--smaller", type=Path, required=True)
-    program.run(main, parser)
+    program.run(main, program.parser(__doc__, "model", "smaller"))

@@ -20,7 +20,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("pairs", *SPLITS, "counts"):
-        parser.add_argument(f"--{name}", required=True)
-    program.run(main, parser, Splits)
+    program.run(main, program.parser(__doc__, "pairs", *SPLITS, "counts"), Splits)

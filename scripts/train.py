@@ -36,14 +36,11 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    parser.add_argument("--tokens", type=Path, required=True)
+    parser = program.parser(__doc__, "tokens", "run", "trained")
     parser.add_argument(
         "--tokenizers", type=Path, nargs="+", required=True, help="the source side's, the target's"
     )
-    parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
-    parser.add_argument("--trained", type=Path, required=True, help="finished runs of any study")
     parser.add_argument(
         "--keep", type=int, nargs="*", default=[], help="steps whose weights are kept there, too"
     )

@@ -7,7 +7,6 @@ Outputs:  the table (.tex), for \\input in a document.
 """
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from bottomup.plan import program
@@ -28,7 +27,4 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = program.parser(__doc__)
-    for name in ("measured", "latex"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
-    program.run(main, parser, Settings)
+    program.run(main, program.parser(__doc__, "measured", "latex"), Settings)

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -20,10 +21,10 @@ WARNING = "warning: "  # the beginning of a line that the terminal shows
 DONE = "done"  # the last line of a job's log, if its program ended well
 
 
-def parser(doc: str) -> argparse.ArgumentParser:
-    """A parser with the program's docstring as help and the arguments of every program. @FILE
-    stands for the lines of a file, since a command line has room for thousands of paths, not for
-    those of all pairs of a hundred runs."""
+def parser(doc: str, *paths: str) -> argparse.ArgumentParser:
+    """A parser with the program's docstring as help, the arguments of every program and, for each
+    of `paths`, one that must be given. @FILE stands for the lines of a file, since a command line
+    has room for thousands of paths, not for those of all pairs of a hundred runs."""
     parser = argparse.ArgumentParser(
         description=doc,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -44,6 +45,8 @@ def parser(doc: str) -> argparse.ArgumentParser:
         help="how many the job was given: it waits until no other job holds them; with 0 it "
         "computes on the CPU, whatever it sees",
     )
+    for name in paths:
+        parser.add_argument(f"--{name}", type=Path, required=True)
     return parser
 
 
