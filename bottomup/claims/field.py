@@ -61,11 +61,11 @@ STITCHED = (
 
 # What all claims about a measure share; one may say otherwise.
 geometry_claim = partial(claim, measure="geometry")
-attention_claim = partial(claim, measure="attention_patterns")
+attention_claim = partial(claim, measure="attention_patterns", undecided_until=LONGER)
 isotropy_claim = partial(claim, measure="isotropy", undecided_until=LONGER)
 probes_claim = partial(claim, measure="probes")
 structural_probe_claim = partial(claim, measure="structural_probe")
-agreement_claim = partial(claim, measure="agreement")
+agreement_claim = partial(claim, measure="agreement", within=BETWEEN_SHARES)
 stitching_claim = partial(
     claim,
     measure="stitching",
@@ -156,7 +156,6 @@ def on_special(tables: Tables, objective: str, by: str) -> np.ndarray:
     published_as="of another statistic",  # [SEP] alone, in the layers with most of it
     differs="Wider: more than an even share, where BERT has half.",
     contradicted_if="special tokens get less than an even share",
-    undecided_until=LONGER,
     within=BETWEEN_SHARES,
 )
 def mlm_rests_on_special_tokens(tables: Tables) -> Parts:
@@ -185,7 +184,6 @@ def without_effect(tables: Tables, objective: str) -> Parts:
     published=TWICE,
     differs="Wider: less effect than weight, where the paper has hardly any.",
     contradicted_if="special tokens have more effect than weight",
-    undecided_until=LONGER,
 )
 def mlm_special_tokens_do_little(tables: Tables) -> Parts:
     return without_effect(tables, "mlm")
@@ -201,7 +199,6 @@ def mlm_special_tokens_do_little(tables: Tables) -> Parts:
     differs="Another: the paper asks it of BERT; of translation it measures what the decoder "
     "attends to.",
     contradicted_if="special tokens have more effect than weight",
-    undecided_until=LONGER,
 )
 def mt_special_tokens_do_little(tables: Tables) -> Parts:
     return without_effect(tables, "mt")
@@ -215,7 +212,6 @@ def mt_special_tokens_do_little(tables: Tables) -> Parts:
     published=HALF,
     differs="Wider: the mean over heads, where the paper has some heads.",
     contradicted_if="attention is broader in the middle",
-    undecided_until=LONGER,
 )
 def mlm_attends_broadly_below(tables: Tables) -> Parts:
     nats = of_heads(attention(tables, "mlm", "entropy_nats")).mean(axis=1)
@@ -672,7 +668,6 @@ def agreeing(
     differs="Another: a Transformer, where the paper has LSTMs.",
     contradicted_if="verbs agree more often with such nouns between",
     undecided_until=MORE_TEXT,
-    within=BETWEEN_SHARES,
 )
 def attractors_mislead_lm(tables: Tables) -> Parts:
     return [agreeing(tables, "lm", "0") - agreeing(tables, "lm", "1+")]
@@ -703,7 +698,6 @@ def mlm_sees_through_attractors(tables: Tables) -> Parts:
     differs="Another: clauses of held-out text, where the paper has made-up sentences.",
     contradicted_if="5-grams are better",
     undecided_until=MORE_TEXT,
-    within=BETWEEN_SHARES,
 )
 def lm_beats_ngrams(tables: Tables) -> Parts:
     def of(by: str) -> np.ndarray:
@@ -723,7 +717,6 @@ def lm_beats_ngrams(tables: Tables) -> Parts:
     "where the paper has made-up sentences, and one batch in sixteen for LM.",
     contradicted_if="it is worse at one of them",
     undecided_until=SWITCH,
-    within=BETWEEN_SHARES,
 )
 def both_are_better_than_either(tables: Tables) -> Parts:
     alone = {"mlm": "lm_with_mlm", "lm": "lm_with_mlm_as_lm"}

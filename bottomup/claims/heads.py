@@ -80,8 +80,10 @@ LONGER = "a model of width 512 trained until it no longer improves, as in studie
 RELATED = "share of maxima on the related word, less that of the best fixed offset"
 
 # What all claims about a measure share; one may say otherwise.
-importance_claim = partial(claim, measure="head_importance")
-functions_claim = partial(claim, measure="head_functions")
+importance_claim = partial(claim, measure="head_importance", undecided_until=MORE_TEXT)
+functions_claim = partial(
+    claim, measure="head_functions", undecided_until=MORE_TEXT, within=BETWEEN_SHARES
+)
 pruning_claim = partial(claim, measure="pruning", undecided_until=MORE_MODELS, of_training=False)
 pruned_functions_claim = partial(
     claim, measure="pruned_functions", of_training=False, within=BETWEEN_SHARES
@@ -171,7 +173,6 @@ def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Parts:
     published=0.328,
     differs="Wider: one head, and half of its attention, where the paper has a few and 80 %.",
     contradicted_if="no head reaches a half",
-    undecided_until=MORE_TEXT,
     within=LESS_A_HALF,
 )
 def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
@@ -187,7 +188,6 @@ def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
     published=0.476,
     differs="Wider: any agreement counts as a reasonable one.",
     contradicted_if="the more relevant a head of a layer, the less confident it is",
-    undecided_until=MORE_TEXT,
     within=BETWEEN_SHARES,
 )
 def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> Parts:
@@ -247,7 +247,6 @@ def of_most_relevant(values: np.ndarray, relevance: np.ndarray) -> np.ndarray:
     published=0.49,
     differs="Wider: half of the time, where the paper asks 90 %.",
     contradicted_if="for one of the two no head reaches a half",
-    undecided_until=MORE_TEXT,
     within=LESS_A_HALF,
 )
 def positional_heads(tables: Tables, objective: str = "mt") -> Parts:
@@ -293,8 +292,6 @@ def _above_offset(table: Table) -> np.ndarray:
     published=0.1,
     differs="Wider: any advantage over the offset, where the paper asks a tenth of it.",
     contradicted_if="in one of the directions no head is better than the offset",
-    undecided_until=MORE_TEXT,
-    within=BETWEEN_SHARES,
 )
 def subject_heads(tables: Tables, objective: str = "mt") -> Parts:
     directions = ("from",) if objective == "lm" else ("to", "from")
@@ -310,8 +307,6 @@ def subject_heads(tables: Tables, objective: str = "mt") -> Parts:
     published=0.32,
     differs="Wider: any advantage over the offset, where the paper asks a tenth of it.",
     contradicted_if="in one of the directions no head is better than the offset",
-    undecided_until=MORE_TEXT,
-    within=BETWEEN_SHARES,
 )
 def object_heads(tables: Tables, objective: str = "mt") -> Parts:
     directions = ("to",) if objective == "lm" else ("to", "from")
@@ -327,8 +322,6 @@ def object_heads(tables: Tables, objective: str = "mt") -> Parts:
     published=0.1,
     differs="Wider: any advantage over the offset, in one direction.",
     contradicted_if="in neither direction is a head better than the offset",
-    undecided_until=MORE_TEXT,
-    within=BETWEEN_SHARES,
 )
 def adjective_heads(tables: Tables, objective: str = "mt") -> Parts:
     return [tracking(tables, objective, "amod", "to", "from")]
@@ -343,8 +336,6 @@ def adjective_heads(tables: Tables, objective: str = "mt") -> Parts:
     published=0.06,
     differs="Wider: any advantage over the offset, in one direction.",
     contradicted_if="in neither direction is a head better than the offset",
-    undecided_until=MORE_TEXT,
-    within=BETWEEN_SHARES,
 )
 def adverb_heads(tables: Tables, objective: str = "mt") -> Parts:
     return [tracking(tables, objective, "advmod", "to", "from")]
@@ -361,7 +352,6 @@ def adverb_heads(tables: Tables, objective: str = "mt") -> Parts:
     contradicted_if="no head of the first layer points there half of the time, or a head of "
     "another layer does so more often",
     undecided_until=LONGER,
-    within=BETWEEN_SHARES,
 )
 def rare_token_head(tables: Tables, objective: str = "mt") -> Parts:
     [lead] = first_layer_points_to_rare(tables, objective)
@@ -527,7 +517,6 @@ ABOVE_LAYER = (
     published=0.446,
     differs="Wider: more than the mean of their layers stands for the most relevant.",
     contradicted_if="positional heads are less relevant than the mean of their layers",
-    undecided_until=MORE_TEXT,
 )
 def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Parts:
     table = functions(tables, objective, function="positional")
@@ -541,7 +530,6 @@ def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Part
     statistic=ABOVE_LAYER,
     published=0.199,
     contradicted_if="heads with a function are less relevant than the mean of their layers",
-    undecided_until=MORE_TEXT,
 )
 def specialized_heads_are_relevant(tables: Tables, objective: str = "mt") -> Parts:
     return above_layer(tables, objective, functions(tables, objective), "specialized")
