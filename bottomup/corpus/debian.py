@@ -82,6 +82,18 @@ def name_of(language: str) -> str:
     return "zh_CN" if language == "zh" else language
 
 
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """A context in which `what`, such as pages, is read; errors of the disk are UserErrors."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"the {what} cannot be read or written ({error}); free some space, move away what is "
+            "in their place, or mend their permissions"
+        ) from error
+
+
 def packages(names: Sequence[str], folder: Path, otherwise: str) -> list[Path]:
     """The packages of these names, in order; missing ones are downloaded to the folder.
 

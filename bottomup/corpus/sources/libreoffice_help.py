@@ -105,17 +105,12 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
     Raises UserError if packages cannot be fetched or read, and if there are no pages.
     """
-    try:
+    with debian.reading("pages of the help"):
         download_folder.mkdir(parents=True, exist_ok=True)
         source, *target = (
             _required(options, language, download_folder) for language in options.languages
         )
         english = _in_english(options, download_folder)
-    except OSError as error:
-        raise UserError(
-            f"the help cannot be read or written ({error}); free some space, move away what is in "
-            "its place, or mend its permissions"
-        ) from error
     rows, unpaired, untranslated = [], [], []
     for page in sorted(source):
         for element, text in source[page].items():

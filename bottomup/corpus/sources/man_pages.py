@@ -76,15 +76,10 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
     Raises UserError if packages or pages cannot be fetched or read, and if there are none.
     """
-    try:
+    with debian.reading("pages"):
         download_folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=download_folder) as own:
             rows, lost = _rows(options, download_folder, Path(own))
-    except OSError as error:
-        raise UserError(
-            f"the pages cannot be read or written ({error}); free some space, move away what is in "
-            "their place, or mend their permissions"
-        ) from error
     english = ["source", "target"] if options.languages[0] == "en" else ["target", "source"]
     table = pd.DataFrame(rows, columns=["document", "element", *english], dtype=str)
     return carry(table[COLUMNS], tell(lost))

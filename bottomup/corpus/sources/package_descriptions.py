@@ -66,15 +66,10 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
     Raises UserError if indices cannot be fetched or read, or if one is missing.
     """
-    try:
+    with debian.reading("indices"):
         folder = options.folder or _from_apt(options.names, download_folder)
         sources = _source_packages(folder)
         sides = [_descriptions(folder, name) for name in options.names]
-    except OSError as error:
-        raise UserError(
-            f"the indices cannot be read or written ({error}); free some space, move away what is "
-            "in their place, or mend their permissions"
-        ) from error
     rows, md5s, parts, unaligned = [], set(), 0, []
     for md5, (package, source) in sorted(sides[0].items(), key=lambda item: (item[1][0], item[0])):
         # If no index has a package, its source package is not known.

@@ -104,13 +104,8 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
     Raises UserError if packages cannot be fetched or read, and if they hold no catalog.
     """
-    try:
+    with debian.reading("catalogs"):
         by_name = _catalogs(options, download_folder)
-    except OSError as error:
-        raise UserError(
-            f"the catalogs cannot be read or written ({error}); free some space, move away what is "
-            "in their place, or mend their permissions"
-        ) from error
     rows: list[tuple[str, ...]] = []
     unpaired: list[str] = []
     n = 0
