@@ -423,9 +423,8 @@ def rare_tokens(
         seen = before[begin + tokens.end] - before[begin + tokens.first]
         query = np.flatnonzero(outside & (seen > 0) & (seen < tokens.seen))
         block, count = blocks[tokens.sentence[query]], jackknife.n_blocks(blocks)
-        chances = (seen / tokens.seen)[query]
-        chances, sizes = (jackknife.sums(x, block, count) for x in (chances, np.ones(len(query))))
-        questions.append(Rare(function, block, query, rare, jackknife.ratio(chances, sizes)))
+        baseline = jackknife.means((seen / tokens.seen)[query], block, count)
+        questions.append(Rare(function, block, query, rare, baseline))
     return questions
 
 

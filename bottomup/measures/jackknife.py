@@ -232,3 +232,8 @@ def ratio(parts: np.ndarray | np.float64, wholes: np.ndarray) -> np.ndarray: ...
 def ratio(parts, wholes):
     """parts / wholes; NaN where wholes are 0."""
     return parts / np.where(wholes == 0, np.nan, wholes)  # parts may be 0 but for rounding
+
+
+def means(values: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
+    """The mean of values `[n]`, then without each block, `[1 + count]`; arguments as in `sums`."""
+    return ratio(sums(values, blocks, count), sums(np.ones(len(values)), blocks, count))

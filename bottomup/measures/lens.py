@@ -314,6 +314,5 @@ def _mean(
     cases: np.ndarray | None = None,
 ) -> dict:
     """The estimate of a mean of values `[n]`; blocks: the block of each value."""
-    sums = jackknife.sums(values.astype(float), blocks, count)
-    mean = jackknife.ratio(sums, jackknife.sums(np.ones(len(values)), blocks, count))
+    mean = jackknife.means(values.astype(float), blocks, count)
     return jackknife.estimate("value", mean[0], mean[1:], within, cases)

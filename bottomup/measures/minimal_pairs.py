@@ -74,10 +74,10 @@ def rows(pairs: pd.DataFrame) -> Iterator[dict]:
 
 def accuracy(sets: list[pd.DataFrame]) -> dict:
     """The mean accuracy of some sets, and its interval over pairs."""
-    shares, sizes = [], np.array([len(of) for of in sets])
-    for of in sets:
-        both = np.stack([of["is_right"], np.ones(len(of))], axis=1)
-        shares.append(jackknife.ratio(*jackknife.sums(both, of["block"].to_numpy(), N_BLOCKS).T))
+    sizes = np.array([len(of) for of in sets])
+    shares = [
+        jackknife.means(of["is_right"].to_numpy(), of["block"].to_numpy(), N_BLOCKS) for of in sets
+    ]
     value, *without = np.mean(shares, axis=0)
     # A mean over unequal sets is as sure as one over so many pairs of equal weight.
     equal = len(sizes) ** 2 / (sizes.sum() * (1 / sizes).sum())

@@ -389,9 +389,7 @@ def _accuracy(
     """The share of test occurrences that a probe gets right, with all blocks, then without each,
     `[1 + count]`; and the probe."""
     hits, classifier = _hits(x, labels, n_labels, parts)
-    of_test = blocks[parts[-1]]
-    sums, sizes = (jackknife.sums(terms, of_test, count) for terms in (hits, np.ones(len(hits))))
-    return jackknife.ratio(sums, sizes), classifier
+    return jackknife.means(hits, blocks[parts[-1]], count), classifier
 
 
 def expected_layer(scores: np.ndarray) -> np.ndarray:
@@ -414,8 +412,7 @@ def _code(
 ) -> dict[str, np.ndarray]:
     """By metric, its value with all blocks, then without each, `[1 + count]`."""
     bits, _ = _bits(x, labels, n_labels, sentences, seed)
-    sums, sizes = (jackknife.sums(terms, blocks, count) for terms in (bits, np.ones(len(bits))))
-    lengths = jackknife.ratio(sums, sizes) * len(bits)
+    lengths = jackknife.means(bits, blocks, count) * len(bits)
     uniform = len(bits) * np.log2(n_labels)
     return {"code_length_bits": lengths, "compression": jackknife.ratio(uniform, lengths)}
 

@@ -186,7 +186,6 @@ def stitching(
     before = _losses(model, measured, usual[0], layers[0])
     at = np.concatenate([np.repeat(b.sentences, b.there.sum(dim=1).cpu()) for b in measured])
     within, count = blocks[at], jackknife.n_blocks(blocks)
-    n = jackknife.sums(np.ones(len(at)), within, count)
     for name, other in others:
         theirs = [layer_at_depth(at, depth, other.config.encoder_layers) for at in layers]
         x, given = (_states(other.encoder, some, theirs, causal) for some in (fit, measured))
@@ -196,7 +195,7 @@ def stitching(
             for method, by in ((LEAST_SQUARES, first), (BY_LOSS, second)):
                 states = [mapped(part, by) for part in given[place]]
                 costs = _losses(model, measured, states, layer) - before
-                mean = jackknife.ratio(jackknife.sums(costs, within, count), n)
+                mean = jackknife.means(costs, within, count)
                 size = by.size(len(at))
                 if size["n"] < size["n_needed"]:
                     mean[:] = np.nan

@@ -334,12 +334,10 @@ def measured(
         of_distances.append(correlations(distance, one.distances).mean(1))
         of_depths.append(correlations(depth, one.depths))
     blocks = np.concatenate([one.blocks for one in parses])
-    right = jackknife.sums(np.concatenate(roots).astype(float), blocks, count)
-    sentences = jackknife.sums(np.ones(len(blocks)), blocks, count)
     return {
         "uuas": uuas(hits(distances, parses), parses, count),
         "distance_spearman": _over_lengths(of_distances, parses, count),
-        "root_accuracy": jackknife.ratio(right, sentences),
+        "root_accuracy": jackknife.means(np.concatenate(roots), blocks, count),
         "depth_spearman": _over_lengths(of_depths, parses, count),
     }
 
@@ -350,11 +348,7 @@ def _over_lengths(values: Sequence[np.ndarray], parses: Sequence[Trees], count: 
     A length that only one block has is left out with it.
     """
     means = [
-        jackknife.ratio(
-            jackknife.sums(some, one.blocks, count),
-            jackknife.sums(np.ones(len(some)), one.blocks, count),
-        )
-        for some, one in zip(values, parses, strict=True)
+        jackknife.means(some, one.blocks, count) for some, one in zip(values, parses, strict=True)
     ]
     return np.nanmean(means, axis=0)
 

@@ -325,8 +325,7 @@ def _hits(
     hits = [classifier(features(batch)).argmax(dim=1) == batch.labels for batch in test]
     blocks = task.blocks[torch.cat([batch.examples for batch in test]).cpu().numpy()]
     right = torch.cat(hits).double().cpu().numpy()
-    sums, sizes = (jackknife.sums(of, blocks, count) for of in (right, np.ones(len(right))))
-    shares = jackknife.ratio(sums, sizes)
+    shares = jackknife.means(right, blocks, count)
     cases = jackknife.cases_of(blocks, count)
     frequent = np.bincount(task.labels[task.parts == 0]).argmax()
     return {
