@@ -31,15 +31,8 @@ def main(arguments: argparse.Namespace) -> None:
         ends = (words.first, words.last) if settings.pooling == "mean" else (stands, stands)
         first, last = (of_words[rows] for of_words in ends)
         text, table = words.tokens, table.assign(first=first, position=last)
-    extract(
-        subject,
-        text,
-        table,
-        arguments.views,
-        settings.dtype,
-        arguments.batch_tokens,
-        device(),
-    )
+    subject.on(device())
+    extract(subject, text, table, arguments.views, settings.dtype, arguments.batch_tokens)
 
 
 if __name__ == "__main__":

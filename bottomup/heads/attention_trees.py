@@ -37,9 +37,7 @@ from bottomup.subjects.batches import batches
 HEAD, MEAN, MODEL = "head", "mean", "model"
 
 
-def between_words(
-    subject: Subject, text: TokenFile, length: int, batch_tokens: int, device: torch.device | str
-) -> np.ndarray:
+def between_words(subject: Subject, text: TokenFile, length: int, batch_tokens: int) -> np.ndarray:
     """The attention between each two words of sentences of `length` words, both ways: `[n, columns,
     length, length]`. Columns are the open heads, layer by layer, then the mean of each layer's."""
     by_batch: list[Tensor] = []
@@ -47,9 +45,9 @@ def between_words(
     for batch in batches(subject, text, batch_tokens):
         numbers = torch.from_numpy(np.where(batch.tokens, text.words[batch.index], NO_WORD))
         layers = [
-            word_attention(weights[:, some].float(), numbers.to(device), length).cpu()
+            word_attention(weights[:, some].float(), numbers.to(subject.device), length).cpu()
             for weights, some in zip(
-                subject.attentions(batch.ids.to(device), lengths=batch.lengths),
+                subject.attentions(batch.ids, lengths=batch.lengths),
                 subject.open_heads,
                 strict=True,
             )
@@ -62,11 +60,7 @@ def between_words(
 
 
 def recovered_edges(
-    subject: Subject,
-    text: TokenFile,
-    parses: Sequence[Trees],
-    batch_tokens: int,
-    device: torch.device | str = "cpu",
+    subject: Subject, text: TokenFile, parses: Sequence[Trees], batch_tokens: int
 ) -> list[np.ndarray]:
     """How many edges of each tree are found, `[2, n, columns]` for the sentences of each length.
 
@@ -76,13 +70,12 @@ def recovered_edges(
     text: the sentences as the subject reads them. parses: their trees, as `trees` has them. Columns
     as in `between_words`.
     """
-    subject.model.to(device)
     starts = np.sort(np.concatenate([one.rows[:, 0] for one in parses]))
     recovered = []
     for one in parses:
         n, length = one.rows.shape
         some = text.select(np.searchsorted(starts, one.rows[:, 0]))
-        weights = between_words(subject, some, length, batch_tokens, device)
+        weights = between_words(subject, some, length, batch_tokens)
         counted = one.counted.repeat(weights.shape[1], axis=0)
         both = [
             spanning_trees(-of.reshape(-1, length, length), counted).reshape(of.shape)
@@ -101,7 +94,6 @@ def attention_trees(
     count: int,
     seed: int,
     batch_tokens: int,
-    device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
     """Rows of `attention_trees.csv`, see docs/tables.md; layers and heads count from 1.
 
@@ -116,7 +108,7 @@ def attention_trees(
     heads = [(layer, head) for layer, of in enumerate(subject.open_heads) for head in of.tolist()]
     if enough:
         chosen, scored = (
-            recovered_edges(subject, text, of, batch_tokens, device)
+            recovered_edges(subject, text, of, batch_tokens)
             for text, of in zip(texts, parses, strict=True)
         )
         scored = [of for of, one in zip(scored, asked, strict=True) if len(one.rows) > 1]

@@ -53,20 +53,19 @@ def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str,
 
 
 def encoder_attention(
-    subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
+    subject: Subject, text: TokenFile, batch_tokens: int
 ) -> tuple[dict[str, Totals], np.ndarray]:
     """As `head_attention`, for the encoder of any subject; and the order in which sentences were
     added.
 
     batch_tokens: padded tokens to encode at once.
     """
-    subject.model.to(device)
     totals = {name: Totals() for name in QUANTITIES}
     order = []
     for batch in batches(subject, text, batch_tokens):
-        keys = torch.from_numpy(batch.tokens & ~batch.special).to(device)
+        keys = torch.from_numpy(batch.tokens & ~batch.special).to(subject.device)
         queries = asked(keys, subject)
-        attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
+        attentions = subject.attentions(batch.ids, lengths=batch.lengths)
         _add(totals, "encoder", attentions, queries, keys)
         order.append(batch.sentences)
     return _not_empty(totals), np.concatenate(order)

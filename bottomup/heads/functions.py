@@ -123,7 +123,6 @@ def head_functions(
     thresholds: Thresholds,
     blocks: np.ndarray,
     batch_tokens: int,
-    device: torch.device | str = "cpu",
     unaligned: int = 0,
 ) -> pd.DataFrame:
     """How well each encoder head with an open gate fulfills each function.
@@ -152,7 +151,6 @@ def head_functions(
     Raises UserError if the annotation is of another text.
     """
     require_equal_lengths(sentences=tokens, blocks=blocks)
-    subject.model.to(device)
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     is_token = ~tokens.special
     in_tokens = units(sentences[is_token], len(tokens))
@@ -164,7 +162,7 @@ def head_functions(
         read = words_read(tokens, annotation["word"].to_numpy(), in_words, unaligned)
 
     heads, visible = subject.open_heads, subject.visible(int(tokens.lengths.max(initial=1)))
-    places = maxima(subject, tokens, heads, visible, in_tokens, in_words, batch_tokens, device)
+    places = maxima(subject, tokens, heads, visible, in_tokens, in_words, batch_tokens)
     rows: list[dict] = []
     for _, alike in groupby(range(len(places)), lambda layer: id(visible[layer])):
         layers = [*alike]
@@ -263,7 +261,6 @@ def maxima(
     in_tokens: Units,
     in_words: Units,
     batch_tokens: int,
-    device: torch.device | str = "cpu",
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The place in the sentence of each token's largest weight, and of each word's.
 
@@ -282,8 +279,8 @@ def maxima(
         batch_of_tokens, batch_of_words = map(
             Units.of_batch, (in_tokens, in_words), 2 * [sentences]
         )
-        attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
-        words = torch.from_numpy(numbers).to(device)
+        attentions = subject.attentions(batch.ids, lengths=batch.lengths)
+        words = torch.from_numpy(numbers).to(subject.device)
         of_layers = zip(attentions, heads, visible, places, strict=True)
         for weights, some, seen, (of_tokens, of_words) in of_layers:
             weights, length = weights[:, some], weights.shape[-1]

@@ -228,7 +228,6 @@ def totals(
     gather: Callable[[Tensor, Asked], tuple[Tensor, Tensor]],
     over: Callable[[np.ndarray], np.ndarray],
     batch_tokens: int,
-    device: torch.device | str = "cpu",
 ) -> Totals:
     """What a model attends to in a text.
 
@@ -244,7 +243,7 @@ def totals(
         asked = [kinds[of] for of in visible]
         layers = [
             torch.stack([gather(one, of)[0] for one in maps], dim=2)
-            for of, maps in zip(asked, _maps(subject, batch, asked, device), strict=True)
+            for of, maps in zip(asked, _maps(subject, batch, asked), strict=True)
         ]
         uniform, counts = zip(*(evenly[of] for of in visible), strict=True)
         of_batch = layers, [of[:, 0] for of in uniform], counts
@@ -255,14 +254,11 @@ def totals(
     return Totals(*map(over, joined))
 
 
-def _maps(
-    subject: Subject, batch: Batch, asked: Sequence[Asked], device: torch.device | str
-) -> Iterator[list[Tensor]]:
+def _maps(subject: Subject, batch: Batch, asked: Sequence[Asked]) -> Iterator[list[Tensor]]:
     """For each layer, attention by weight and, if the model's family allows it, by norm; asked: of
     each layer."""
-    ids = batch.ids.to(device)
-    norms = subject.value_norms(ids, lengths=batch.lengths)
-    for layer, weights in enumerate(subject.attentions(ids, lengths=batch.lengths)):
+    norms = subject.value_norms(batch.ids, lengths=batch.lengths)
+    for layer, weights in enumerate(subject.attentions(batch.ids, lengths=batch.lengths)):
         by_weight = weights.float().cpu().masked_fill(~asked[layer].seen[:, None], 0)
         of_layer = [] if norms is None else [by_norm(by_weight, norms[layer].float().cpu())]
         yield [by_weight, *of_layer]
@@ -275,7 +271,6 @@ def patterns(
     count: int,
     seed: int,
     batch_tokens: int,
-    device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
     """Rows of `attention_patterns.csv`, see docs/tables.md; layers and heads count from 1.
 
@@ -284,8 +279,7 @@ def patterns(
     frequency, or the model reads too few tokens at once. batch_tokens: padded tokens to read at
     once.
     """
-    subject.model.to(device)
-    read = partial(totals, subject, batch_tokens=batch_tokens, device=device)
+    read = partial(totals, subject, batch_tokens=batch_tokens)
     asked = partial(of_text, subject=subject, punctuation=punctuation(subject.tokenizer, text))
     of_sentences = read(
         text, asked, all_of_text, partial(jackknife.sums, blocks=blocks, count=count)

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from sacrebleu import CHRF
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
@@ -234,7 +233,6 @@ def bertscore(
     count: int,
     seed: int,
     batch_tokens: int,
-    device: torch.device | str = "cpu",
     of_people: Sequence[tuple[str, str, float]] = (),
 ) -> Iterator[dict]:
     """Rows of `bertscore.csv`, see docs/tables.md.
@@ -248,12 +246,12 @@ def bertscore(
         cases.insert(0, translated(text, translations, seed))
     if of_people:
         cases.insert(0, rated(subject, of_people))
-    views = _sentences(subject, text, batch_tokens, device)
+    views = _sentences(subject, text, batch_tokens)
     for kind, first, others, scores, numbers in cases:
         of_first, of_pair = views, blocks[numbers] if kind != RATED else numbers % count
         if first is not text:
-            of_first = _sentences(subject, first, batch_tokens, device)
-        of_others = _sentences(subject, others, batch_tokens, device)
+            of_first = _sentences(subject, first, batch_tokens)
+        of_others = _sentences(subject, others, batch_tokens)
         # A pair of sentences from two blocks is left out with either.
         held = [(of_pair != block).all(axis=1) for block in (-1, *range(count))]
         by_tokens = spearman(overlaps(first, others).diagonal(), scores)
@@ -271,13 +269,11 @@ def bertscore(
                 }
 
 
-def _sentences(
-    subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str
-) -> list[list[np.ndarray]]:
+def _sentences(subject: Subject, text: TokenFile, batch_tokens: int) -> list[list[np.ndarray]]:
     """The representations of each sentence's tokens, by layer, without special ones."""
     kept = ~text.special
     ends = np.cumsum(kept)[text.offsets[1:] - 1]
-    views = states(subject, text, kept, batch_tokens, device)
+    views = states(subject, text, kept, batch_tokens)
     return [np.split(view, ends[:-1]) for view in views]
 
 

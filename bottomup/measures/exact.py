@@ -220,7 +220,7 @@ class Places:
 
 
 def places(
-    of: Sentences, subject: OfOurs, masking: Mlm | None, seed: int, batch_tokens: int, device
+    of: Sentences, subject: OfOurs, masking: Mlm | None, seed: int, batch_tokens: int
 ) -> Places:
     """All places but the first and the last of each sentence, read as they are. With `masking`,
     only the places that it chooses and replaces by a mask."""
@@ -245,7 +245,7 @@ def places(
     values = hidden_markov.things(of.language, states, words)
     return Places(
         reading,
-        representations(subject, read, asked, batch_tokens, device),
+        representations(subject, read, asked, batch_tokens),
         np.broadcast_to(of.blocks[:, None], asked.shape)[asked],
         {name: (labels[asked], prior) for name, (labels, prior) in values.items()},
         {
@@ -256,20 +256,19 @@ def places(
 
 
 def representations(
-    subject: OfOurs, ids: np.ndarray, asked: np.ndarray, batch_tokens: int, device
+    subject: OfOurs, ids: np.ndarray, asked: np.ndarray, batch_tokens: int
 ) -> np.ndarray:
     """The representations of the places that are asked for, float32 `[layers + 1, n, d_model]`.
 
     ids: padded, `[n_sentences, length]`. asked: bool `[n_sentences, length - 2]`, without the first
     and the last.
     """
-    subject.model.to(device)
     parts = []
     size = max(1, batch_tokens // ids.shape[1])
     for start in range(0, len(ids), size):
         rows = slice(start, start + size)
-        layers = subject.hidden_states(torch.from_numpy(ids[rows]).to(device))
-        chosen = torch.from_numpy(asked[rows]).to(device)
+        layers = subject.hidden_states(torch.from_numpy(ids[rows]))
+        chosen = torch.from_numpy(asked[rows]).to(subject.device)
         parts.append(torch.stack([layer[:, 1:-1][chosen] for layer in layers]).float().cpu())
     return torch.cat(parts, dim=1).numpy()
 

@@ -84,7 +84,6 @@ def distances(
     count: int,
     seed: int,
     batch_tokens: int,
-    device: torch.device | str = "cpu",
 ) -> Distances:
     """The distances of the open heads of two models, by layer, that read the same tokens.
 
@@ -97,8 +96,6 @@ def distances(
     others = others_of_length(text.lengths, seed)
     totals = np.zeros((2, len(text), *(sum(map(len, of.open_heads)) for of in (a, b))))
     queries = np.zeros(len(text))
-    for model in (a, b):
-        model.model.to(device)
     for batch in batches(a, text, batch_tokens):
         elsewhere = side_by_side(b, text, others[batch.sentences])
         places = torch.ones(2 * batch.ids.shape[1:], dtype=torch.bool)
@@ -106,9 +103,9 @@ def distances(
         asked = seen[0].any(dim=-1) & seen[1].any(dim=-1)
         see_a, see_b = (see & asked[..., None] for see in seen)
         maps = [
-            attention(a, batch, see_a, device),
-            attention(b, batch, see_b, device),
-            attention(b, elsewhere, see_b, device),
+            attention(a, batch, see_a),
+            attention(b, batch, see_b),
+            attention(b, elsewhere, see_b),
         ]
         # One sentence at a time: larger arrays do not fit a core's cache.
         for place, (sentence, n) in enumerate(zip(batch.sentences, batch.lengths, strict=True)):
@@ -125,13 +122,13 @@ def distances(
     return Distances(values, by_place, int(queries.sum()))
 
 
-def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str) -> Tensor:
+def attention(subject: Subject, batch: Batch, seen: Tensor) -> Tensor:
     """The weights of the open heads, layer by layer, `[batch, heads, queries, 1 + keys]`. First is
     what each leaves to no key.
 
     seen: which keys the queries that count see, bool `[batch, queries, keys]`.
     """
-    layers = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
+    layers = subject.attentions(batch.ids, lengths=batch.lengths)
     weights = [of[:, some] for of, some in zip(layers, subject.open_heads, strict=True)]
     to_keys = torch.cat(weights, dim=1).float().cpu().masked_fill(~seen[:, None], 0)
     return torch.cat([left_over(to_keys, seen)[..., None], to_keys], dim=-1)

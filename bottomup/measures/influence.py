@@ -83,7 +83,6 @@ def influence(
     n_sentences: int,
     seed: int,
     batch_tokens: int,
-    device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
     """Rows of a table: grouping, group, matching, layer, columns of `distances`, and n_sentences.
 
@@ -95,19 +94,18 @@ def influence(
     Memory holds two layers of everything that is read, in float32, and the moments of one group. A
     model goes on from the layer below, see `Subject.after`, which says where that is not possible.
     """
-    subject.model.to(device)
     text, cases = choose(text, occurrences, groups, hidden, n_sentences, seed)
     block_of = occurrences.groupby("text")["block"].first()
     count = jackknife.n_blocks(occurrences["block"])
-    below = embedded(subject, text, batch_tokens, device)
+    below = embedded(subject, text, batch_tokens)
     for layer in range(1, subject.layers + 1):
-        usual = continued(subject, layer, below, text, batch_tokens, device)
+        usual = continued(subject, layer, below, text, batch_tokens)
         for case in cases:
             x = usual[case.tokens]
-            y = without(subject, layer, below[case.tokens], x, case, batch_tokens, device)
+            y = without(subject, layer, below[case.tokens], x, case, batch_tokens)
             rows = case.compared
             blocks = block_of[case.sentences[rows]].to_numpy()
-            parts = moments_of_blocks(x[rows], y[rows], blocks, count, device)
+            parts = moments_of_blocks(x[rows], y[rows], blocks, count, subject.device)
             [row] = distances(parts, [("definition", "x")])
             yield {**case.names, "layer": layer, **row, "n_sentences": len(case.text)}
         below = usual
@@ -225,13 +223,7 @@ def _case(text: TokenFile, read: np.ndarray, places: np.ndarray, draw: Draw) -> 
 
 
 def without(
-    subject: Subject,
-    layer: int,
-    below: Tensor,
-    usual: Tensor,
-    case: Case,
-    batch_tokens: int,
-    device: torch.device | str = "cpu",
+    subject: Subject, layer: int, below: Tensor, usual: Tensor, case: Case, batch_tokens: int
 ) -> Tensor:
     """The residual stream after `layer`, with the hidden tokens hidden from its attention.
 
@@ -239,9 +231,9 @@ def without(
     are `[n_tokens, d_model]`. Hidden tokens still see themselves. Tokens that nothing is hidden
     from are not computed again: they keep the bits of `usual`.
     """
-    states = usual.clone()
+    states, device = usual.clone(), subject.device
     for batch in batches(subject, case.text, batch_tokens):
-        ids, tokens, index = batch.ids.to(device), batch.tokens, batch.index
+        ids, tokens, index = batch.ids, batch.tokens, batch.index
         hidden = torch.from_numpy(case.hidden[index] & tokens)
         unseen = from_others(hidden)[:, 0]  # [batch, queries, keys]
         changed = subject.seen(unseen).any(-1).numpy() & tokens
@@ -251,28 +243,22 @@ def without(
 
 
 def continued(
-    subject: Subject,
-    layer: int,
-    below: Tensor,
-    text: TokenFile,
-    batch_tokens: int,
-    device: torch.device | str = "cpu",
+    subject: Subject, layer: int, below: Tensor, text: TokenFile, batch_tokens: int
 ) -> Tensor:
     """The residual stream after `layer`, from the one before it: both `[n_tokens, d_model]`."""
     states = torch.empty_like(below)
     for batch in batches(subject, text, batch_tokens):
-        ids, tokens, index = batch.ids.to(device), batch.tokens, batch.index
-        above = subject.after(layer, below[index].to(device), ids, lengths=batch.lengths)
+        tokens, index = batch.tokens, batch.index
+        x = below[index].to(subject.device)
+        above = subject.after(layer, x, batch.ids, lengths=batch.lengths)
         states[index[tokens]] = above.cpu()[tokens]
     return states
 
 
-def embedded(
-    subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
-) -> Tensor:
+def embedded(subject: Subject, text: TokenFile, batch_tokens: int) -> Tensor:
     """Layer 0 of a text, `[n_tokens, d_model]`."""
     states = torch.empty(len(text.ids), subject.d_model)
     for batch in batches(subject, text, batch_tokens):
-        embeddings = subject.embeddings(batch.ids.to(device), batch.lengths)
+        embeddings = subject.embeddings(batch.ids, batch.lengths)
         states[batch.index[batch.tokens]] = embeddings.cpu()[batch.tokens]
     return states

@@ -117,7 +117,7 @@ def read(
     """
     text, parts = read_of(seen, annotation, blocks, n, seed)
     stands = stands_for_word(text, seen.subject.backward)
-    views = states(seen.subject, text, stands, seen.batch_tokens, best_device())
+    views = states(seen.subject.on(best_device()), text, stands, seen.batch_tokens)
     return views, parts
 
 

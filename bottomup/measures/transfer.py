@@ -126,9 +126,7 @@ def task_of(name: str, words: pd.DataFrame, of_sentences: bool) -> Task:
     return Task(name, examples, targets, parts, blocks, len(distinct))
 
 
-def batches(
-    subject: Subject, text: TokenFile, task: Task, device: torch.device | str
-) -> list[list[Batch]]:
+def batches(subject: Subject, text: TokenFile, task: Task) -> list[list[Batch]]:
     """The batches of each part: to train, for development, to test."""
     ends = stands_for_word(text, subject.backward)
     word, of_token = np.cumsum(ends) - 1, np.repeat(np.arange(len(text)), text.lengths)
@@ -141,7 +139,7 @@ def batches(
         examples, places = np.unique(task.words[word[read.index[read_ends]]], return_inverse=True)
         arrays = read_ends, examples, places.reshape(-1), task.labels[examples]
         of_torch = read.ids, read.lengths, *map(torch.from_numpy, arrays)
-        return Batch(*(array.to(device) for array in of_torch))
+        return Batch(*(array.to(subject.device) for array in of_torch))
 
     parts = [np.flatnonzero(of_sentences == part) for part in range(3)]
     return [
@@ -251,7 +249,6 @@ def transfer(
     seed: int,
     batch_tokens: int,
     permutations: Permutations | None,
-    device: torch.device | str,
 ) -> Iterator[dict]:
     """Rows of `transfer.csv`, see docs/tables.md.
 
@@ -263,8 +260,8 @@ def transfer(
     The subject is left as it was.
     """
     of_words, of_other = (stands_for_word(each, subject.backward) for each in (text, other))
-    views = states(subject, text, of_words, batch_tokens, device)
-    before = states(subject, other, of_other, batch_tokens, device)
+    views = states(subject, text, of_words, batch_tokens)
+    before = states(subject, other, of_other, batch_tokens)
     blocks = np.repeat(blocks, other.lengths)[of_other]
     weights = subject.learned_weights
     for weight in weights:
@@ -286,11 +283,11 @@ def transfer(
         if n < NEEDED or not len(dev):
             yield from _without_values(task, n, subject.layers)
             continue
-        parts = batches(subject, text, task, device)
+        parts = batches(subject, text, task)
         places = torch.from_numpy(task.words)
         layers = [means(torch.from_numpy(view), places, len(task.labels)) for view in views]
         for layer, rows in enumerate(layers):
-            read = of_layer(rows.to(device))
+            read = of_layer(rows.to(subject.device))
             probe = fitted(read, [], rows[train].numpy(), parts, task.n_labels, [0.0], **options)
             yield _accuracy(task, FROZEN, layer, _hits(task, read, parts[2], *probe, count))
         if not subject.learns:
@@ -302,7 +299,7 @@ def transfer(
             top, weights, layers[-1][train].numpy(), parts, task.n_labels, rates, **options
         )
         yield _accuracy(task, FINE_TUNED, subject.layers, _hits(task, top, parts[2], *probe, count))
-        after = states(subject, other, of_other, batch_tokens, device)
+        after = states(subject, other, of_other, batch_tokens)
         restore(weights, start)
         yield from calibrated(_moved(task, before, after, blocks, count, permutations), ("task",))
 

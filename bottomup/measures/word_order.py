@@ -19,7 +19,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
@@ -177,7 +176,6 @@ def word_order(
     count: int,
     seed: int,
     batch_tokens: int,
-    device: torch.device | str = "cpu",
     losses: Callable[[TokenFile], np.ndarray] | None = None,
 ) -> Iterator[dict]:
     """Rows of `word_order.csv`, see docs/tables.md.
@@ -188,7 +186,7 @@ def word_order(
     """
     kept = ~text.special
     types = np.unique(text.ids[kept], return_inverse=True)[1]
-    true = states(subject, text, kept, batch_tokens, device)
+    true = states(subject, text, kept, batch_tokens)
     row, block_of = np.cumsum(kept) - 1, np.repeat(blocks, text.lengths)[kept]
     apart = np.stack([apart_without(view, types, block_of, count) for view in true], axis=-1)
     usual = losses(text) if losses else None
@@ -197,7 +195,7 @@ def word_order(
         changed = rearranged(text, arrange, generator(seed, "word order", name))
         asked = ~changed.text.special
         original, parts = row[changed.tokens[asked]], changed.parts[asked]
-        after = states(subject, changed.text, asked, batch_tokens, device)
+        after = states(subject, changed.text, asked, batch_tokens)
         pairs = zip(after, true, strict=True)
         squares = [np.square(a - b[original]).sum(axis=1, dtype=float) for a, b in pairs]
         distances = np.stack(squares, axis=1)

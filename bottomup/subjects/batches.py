@@ -47,23 +47,16 @@ def side_by_side(subject: Subject, text: TokenFile, sentences: np.ndarray) -> Ba
     return Batch(sentences, *of_torch, tokens, special, index)
 
 
-def states(
-    subject: Subject,
-    text: TokenFile,
-    kept: np.ndarray,
-    batch_tokens: int,
-    device: torch.device | str,
-) -> np.ndarray:
+def states(subject: Subject, text: TokenFile, kept: np.ndarray, batch_tokens: int) -> np.ndarray:
     """The representations of some tokens of a text, float32 `[layers + 1, n_kept, d_model]`.
 
     kept: which tokens, bool `[n_tokens]`.
     """
     row = np.cumsum(kept) - 1
     views = np.empty((subject.layers + 1, kept.sum(), subject.d_model), dtype=np.float32)
-    subject.model.to(device)
     for batch in batches(subject, text, batch_tokens):
         some = batch.tokens & kept[batch.index]
-        layers = subject.hidden_states(batch.ids.to(device), lengths=batch.lengths)
+        layers = subject.hidden_states(batch.ids, lengths=batch.lengths)
         for view, layer in zip(views, layers, strict=True):
             view[row[batch.index[some]]] = layer.cpu().numpy()[some]
     return views

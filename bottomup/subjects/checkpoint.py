@@ -135,7 +135,7 @@ class Checkpoint(Subject):
         if not self.heads or self._room is not None:
             return False
         first, second, *others = self.ordinary[:4]
-        ids = torch.tensor([[first, *others], [second, *others]], device=self.model.device)
+        ids = torch.tensor([[first, *others], [second, *others]], device=self.device)
         hidden = torch.zeros_like(ids, dtype=torch.bool)
         hidden[:, 0] = True
         lengths = torch.full((2,), ids.shape[1])
@@ -322,7 +322,7 @@ class Checkpoint(Subject):
         """
         first, second, *_ = self.ordinary
         ids = torch.tensor([[first, second, first, second], [second, first, first, first]])
-        ids, lengths = ids.to(self.model.device), torch.tensor([4, 3])
+        ids, lengths = ids.to(self.device), torch.tensor([4, 3])
         inside = self.tokens(ids, lengths)
         nothing, some = torch.zeros_like(inside), ids == second
         for stack in going_on.stacks(self.encoder, self.layers):
@@ -366,7 +366,8 @@ class Checkpoint(Subject):
         hidden: Tensor | None,
         lengths: Tensor | None,
     ) -> Tensor:
-        tokens, hidden = self.tokens(ids, lengths), self.in_layer(layer, hidden)
+        ids, hidden = ids.to(self.device), self.in_layer(layer, hidden)
+        tokens = self.tokens(ids, lengths)
         with one_pass(None, hidden) as seen, going_on.one_layer(stack, layer, below, seen) as above:
             ids, mask = self.filled(ids, tokens), tokens.long()
             output = self.encoder(ids, attention_mask=mask)
@@ -374,6 +375,7 @@ class Checkpoint(Subject):
 
     @torch.inference_mode()
     def value_norms(self, ids: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ...] | None:
+        ids = ids.to(self.device)
         tokens = self.tokens(ids, lengths)
         with one_pass(keep=True) as seen, attending.value_norms(seen) as norms:
             self.encoder(self.filled(ids, tokens), attention_mask=tokens.long())
@@ -441,7 +443,7 @@ class Checkpoint(Subject):
 
     def _top(self, ids: Sequence[int]) -> Tensor:
         """The top layer for some ids, none of which is padding, `[length, d_model]`."""
-        read = torch.tensor([ids], device=self.model.device)
+        read = torch.tensor([ids], device=self.device)
         return self.encoder(read, attention_mask=torch.ones_like(read)).last_hidden_state[0]
 
     def _has_output(self, architecture: str) -> bool:

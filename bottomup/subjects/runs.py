@@ -138,6 +138,7 @@ class Run(OfOurs):
 
     @torch.inference_mode()
     def embeddings(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
+        ids = ids.to(self.device)
         return self.model.encoder.embed(self.filled(ids, self.tokens(ids, lengths)))
 
     @torch.inference_mode()
@@ -149,6 +150,7 @@ class Run(OfOurs):
         hidden: Tensor | None = None,
         lengths: Tensor | None = None,
     ) -> Tensor:
+        ids = ids.to(self.device)
         mask = self._visible(self.filled(ids, self.tokens(ids, lengths)))
         if hidden is not None:
             mask = mask & ~from_others(hidden)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import torch
 from tokenizers import Tokenizer
@@ -48,6 +48,16 @@ class Subject(ABC):
     def __init__(self, model: nn.Module, tokenizer: "Tokenizer | SlowTokenizer"):
         self.model = model.eval()
         self.tokenizer = tokenizer
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return next(self.model.parameters()).device
+
+    def on(self, device: torch.device | str) -> Self:
+        """The subject, moved to a device."""
+        self.model.to(device)
+        return self
 
     @property
     @abstractmethod
@@ -175,7 +185,8 @@ class Subject(ABC):
         Parameters
         ----------
         ids : Tensor of shape (batch, length), int64
-            Token ids, shorter sentences filled up on the right; it does not matter with what.
+            Token ids on any device, shorter sentences filled up on the right; it does not matter
+            with what.
         gates : Tensor of shape (layers, heads), optional
             What the output of each head is multiplied by; 0 closes it.
         hidden : Tensor of shape (batch, length) or (layers, batch, length), bool, optional
@@ -331,6 +342,7 @@ class Subject(ABC):
             raise UserError(
                 f"a sentence has {length} tokens; {self._name} reads at most {most}; cut it"
             )
+        ids = ids.to(self.device)
         tokens = self.tokens(ids, lengths)
         self.require_known(ids[tokens], self.vocab_size)
         able = (gates is None or self.heads) and (hidden is None or self.hides)

@@ -56,6 +56,6 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     drawn = generator(settings.seed, "attention patterns").permutation(len(blocks))
     some = np.sort(drawn[: settings.sentences])
     text, count = held_out(seen, some), jackknife.n_blocks(blocks)
-    read = seen.batch_tokens, device()
-    for row in patterns(seen.subject, text, blocks[some], count, settings.seed, *read):
+    subject, read = seen.subject.on(device()), (settings.seed, seen.batch_tokens)
+    for row in patterns(subject, text, blocks[some], count, *read):
         yield {name: row[name] for name in COLUMNS}

@@ -67,6 +67,6 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
         parses.append(probe.trees(annotation, sentences[whole], blocks))
     count = jackknife.n_blocks(blocks)
     measured = attention_trees.attention_trees(
-        seen.subject, texts, parses, count, settings.seed, seen.batch_tokens, device()
+        seen.subject.on(device()), texts, parses, count, settings.seed, seen.batch_tokens
     )
     return pd.DataFrame(measured, columns=COLUMNS).astype({"head": "Int64"})

@@ -71,9 +71,9 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     text = held_out(seen, np.arange(len(blocks)))
     some = drawn(text, settings.sentences, settings.seed)
     translations = [*map(unmarked, pairs["target"].iloc[some])] if "target" in pairs else None
-    of_blocks = blocks[some], n_blocks(blocks), settings.seed
-    read = seen.batch_tokens, device()
+    read = blocks[some], n_blocks(blocks), settings.seed, seen.batch_tokens
     of_people = [
         pair for file in seen.paths("ratings") for pair in ratings(file, settings.language)
     ]
-    return bertscore(seen.subject, text.select(some), translations, *of_blocks, *read, of_people)
+    subject = seen.subject.on(device())
+    return bertscore(subject, text.select(some), translations, *read, of_people)

@@ -114,5 +114,5 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     some = every.some(np.sort(order[: settings.sentences]))
     maskings = [None, objective] if type(objective) is Mlm else [None]  # no variant of MLM
     for masking in maskings:
-        at = exact.places(some, subject, masking, settings.seed, seen.batch_tokens, device())
+        at = exact.places(some, subject, masking, settings.seed, seen.batch_tokens)
         yield from exact.information(at, every.count, settings.n_clusters, settings.seed)

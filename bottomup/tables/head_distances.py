@@ -70,8 +70,8 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     from bottomup.subjects.words import held_out
 
     _, *second = [path.parent for path in seen.paths("model")]
-    a = seen.subject
-    b = subjects.load(*second) if second else a
+    a = seen.subject.on(device())
+    b = subjects.load(*second).on(device()) if second else a
     if line := b.without_heads("looked at"):
         logging.info("left out: %s", line)
         return pd.DataFrame(columns=COLUMNS)
@@ -87,7 +87,7 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     if not np.array_equal(text.ids, others.ids):
         logging.info("left out: the two models read a text as other tokens")
         return pd.DataFrame(columns=COLUMNS)
-    read = settings.seed, seen.batch_tokens, device()
+    read = settings.seed, seen.batch_tokens
     distances = head_distances.distances(a, b, text, blocks[some], count, *read)
     table = pd.DataFrame(head_distances.rows(distances, a, b), columns=COLUMNS)
     return table.astype(dict.fromkeys(["to_layer", "to_head"], "Int64"))

@@ -59,7 +59,7 @@ def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
         tokens = words.tokens
     annotation = seen.file("annotation")
     table = head_functions(
-        seen.subject,
+        seen.subject.on(device()),
         tokens,
         annotation and read_table(annotation, columns=["sentence", "word", "relation", "head"]),
         types,
@@ -67,7 +67,6 @@ def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
         settings,
         seen.blocks,
         seen.batch_tokens,
-        device(),
         unaligned,
     )
     for function, of_function in table.groupby("function", sort=False):

@@ -75,7 +75,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         text = TokenFile.load(seen.needed("text").parent)
     occurrences = standing(occurrences, seen.subject.backward)
     return influence(
-        seen.subject,
+        seen.subject.on(device()),
         text,
         occurrences,
         groups(occurrences, occurrences, ranks_of_words=bool(written)),
@@ -83,5 +83,4 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         settings.sentences,
         settings.seed,
         seen.batch_tokens,
-        device(),
     )

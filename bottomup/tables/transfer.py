@@ -90,12 +90,11 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     others = np.setdiff1d(np.flatnonzero(np.isin(blocks, blocks[test])), test)
     others = np.sort(generator(seed, "transfer", "others").permutation(others)[:n])
     return transfer(
-        *(seen.subject, text, [task for task in tasks if task.n_labels > 1]),
+        *(seen.subject.on(device()), text, [task for task in tasks if task.n_labels > 1]),
         *(held_out(seen, others), blocks[others], jackknife.n_blocks(blocks)),
         rates=settings.rates,
         passes=settings.passes,
         seed=seed,
         batch_tokens=seen.batch_tokens,
         permutations=permutations(seen.null),
-        device=device(),
     )

@@ -80,7 +80,6 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         changed = replace(held_out, source=moved)
         return predictor.losses_of_text(changed, BATCH_TOKENS, settings.seed, "masks")
 
-    of_blocks = blocks[some], n_blocks(blocks), settings.seed
-    read = seen.batch_tokens, device()
+    read = blocks[some], n_blocks(blocks), settings.seed, seen.batch_tokens
     known = losses if predictor.predicts(text) else None
-    return word_order(seen.subject, source.select(some), *of_blocks, *read, known)
+    return word_order(seen.subject.on(device()), source.select(some), *read, known)

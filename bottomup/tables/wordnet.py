@@ -105,4 +105,4 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     text = read.tokens.select(some["number"].to_numpy())
     shown = np.zeros(len(text.ids), dtype=bool)
     shown[text.offsets[:-1] + stands[some["number"]]] = True
-    return wordnet.rows(states(subject, text, shown, seen.batch_tokens, device()), some)
+    return wordnet.rows(states(subject.on(device()), text, shown, seen.batch_tokens), some)

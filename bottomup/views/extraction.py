@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 
 from bottomup.core.errors import UserError
 from bottomup.corpus.tokens import TokenFile
@@ -27,7 +26,6 @@ def extract(
     file: Path,
     dtype: str,
     batch_tokens: int,
-    device: torch.device,
 ) -> None:
     """Write the representations of the table's occurrences, `[layers + 1, n, d_model]`.
 
@@ -43,13 +41,12 @@ def extract(
     views = np.lib.format.open_memmap(file, "w+", dtype, shape)
     reserve(file)
     lost = [Lost(subject.d_model) for _ in views]
-    subject.model.to(device)
     positions = table["position"].to_numpy()
     firsts = table.get("first", table["position"]).to_numpy()
     bounds = np.searchsorted(table["text"].to_numpy(), np.arange(len(text) + 1))
     for batch in batches(subject, text, batch_tokens):
         sentences = batch.sentences
-        hidden_states = subject.hidden_states(batch.ids.to(device), lengths=batch.lengths)
+        hidden_states = subject.hidden_states(batch.ids, lengths=batch.lengths)
         counts = bounds[sentences + 1] - bounds[sentences]
         rows = np.concatenate([np.arange(bounds[s], bounds[s + 1]) for s in sentences])
         row_in_batch = np.repeat(np.arange(len(sentences)), counts)

@@ -73,9 +73,9 @@ def test_sentences_of_as_many_words_keep_their_order_however_many_sub_words_they
         weights[:, -1] += 1 - weights.sum(axis=1)
         return weights[None]
 
-    found = measure_of.between_words(Given(on_next), text, 2, 8, "cpu")
+    found = measure_of.between_words(Given(on_next), text, 2, 8)
     alone = [
-        measure_of.between_words(Given(on_next), text.select(np.array([n])), 2, 8, "cpu")[0]
+        measure_of.between_words(Given(on_next), text.select(np.array([n])), 2, 8)[0]
         for n in range(len(text))
     ]
     np.testing.assert_allclose(found, alone)

@@ -701,7 +701,6 @@ def test_the_program(measure, tmp_path, corpus_files):
         Thresholds(**thresholds),
         np.load(corpus_files.blocks("test")),
         10_000,
-        torch.device("cpu"),
         0,
     )
     found, expected = (np.stack(each["without"]) for each in (estimates, direct))

@@ -183,7 +183,7 @@ def test_layers_that_are_words_or_beliefs_say_what_is_known(held_out):
     subject = SimpleNamespace(causal=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "representations", lambda subject, ids, asked, *_: asked)
-        at = exact.places(held_out, subject, None, 1, 0, None)
+        at = exact.places(held_out, subject, None, 1, 0)
     asked, language, words = at.views, held_out.language, held_out.words
     read = np.where(np.arange(7) < held_out.lengths[:, None], words, hidden_markov.OTHER)
     left = hidden_markov.beliefs(language, read, Channel()).left
@@ -254,7 +254,7 @@ def test_masked_places_are_those_of_the_words_hidden_there(held_out):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "representations", representations)
-        at = exact.places(held_out, subject, objectives.load("mlm", {}), 1, 0, None)
+        at = exact.places(held_out, subject, objectives.load("mlm", {}), 1, 0)
     ids, asked = asked_for["ids"], asked_for["asked"]
     rows, columns = asked.nonzero()
     assert (ids[rows, columns + 1] == 3).all() and tiny.plausible(

@@ -357,7 +357,7 @@ def test_what_stands_for_a_word_has_read_all_of_it(objective):
         words = np.array([0, 0, 1, 1, 2, 2, NO_WORD], dtype=np.int32)
         text = TokenFile(ids, words, np.array([0, 7]))
         stands = stands_for_word(text, subject.backward)
-        return states(subject, text, stands, 100, "cpu")[-1][1]
+        return states(subject, text, stands, 100)[-1][1]
 
     usual = of_second_word(7, 8)
     assert not np.allclose(of_second_word(11, 8), usual)
@@ -408,7 +408,7 @@ def run_files(corpus_files, tmp_path):
 def test_states_of_words_do_not_depend_on_the_sentences_beside_them(run_files):
     subject, text = subjects.load(run_files["model"]), TokenFile.load(run_files["text"])
     ends = stands_for_word(text, False)
-    found = states(subject, text, ends, 40, "cpu")
+    found = states(subject, text, ends, 40)
     assert found.shape == (3, ends.sum(), tiny.SHAPE["d_model"]) and not ends.all()
     row = 0
     for number in range(len(text)):
@@ -421,7 +421,7 @@ def test_states_of_words_do_not_depend_on_the_sentences_beside_them(run_files):
         row += len(last)
     assert row == found.shape[1]
     nothing = text.select(np.array([], dtype=int))
-    assert states(subject, nothing, ends[:0], 40, "cpu").shape == (3, 0, tiny.SHAPE["d_model"])
+    assert states(subject, nothing, ends[:0], 40).shape == (3, 0, tiny.SHAPE["d_model"])
 
 
 @pytest.mark.parametrize("needed", [3, 100])

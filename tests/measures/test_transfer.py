@@ -23,7 +23,7 @@ from tests.subjects import families
 
 COUNT = 6
 SENTENCES = 150
-HOW = {"rates": [1e-3], "passes": 10, "seed": 1, "batch_tokens": 300, "device": "cpu"}
+HOW = {"rates": [1e-3], "passes": 10, "seed": 1, "batch_tokens": 300}
 
 
 @pytest.fixture(autouse=True)
@@ -166,14 +166,14 @@ def test_an_untrained_run_is_what_training_from_scratch_learns(tmp_path):
 
 def parts_of(subject, labels, text):
     task = module.task_of("label", words_in(text, label=labels), False)
-    return task, module.batches(subject, text, task, "cpu")
+    return task, module.batches(subject, text, task)
 
 
 def test_batches_hold_each_example_once_with_its_words_and_label():
     text, subject = text_of(), subject_of(tiny.drawn("lm"))
     words = words_in(text, label=words_in(text)["input_id"])
     task = module.task_of("label", words, False)
-    for number, part in enumerate(module.batches(subject, text, task, "cpu")):
+    for number, part in enumerate(module.batches(subject, text, task)):
         examples = torch.cat([batch.examples for batch in part]).numpy()
         assert sorted(examples) == np.flatnonzero(words["part"] == number).tolist()
         for batch in part:
@@ -189,7 +189,7 @@ def test_development_examples_choose_rate_and_pass():
     task, parts = parts_of(subject, words_in(text)["input_id"] % 2, text)
     weights = [*subject.encoder.parameters()]
     start = module.copies(weights)
-    rows = states(subject, text, stands_for_word(text, False), 300, "cpu")[-1]
+    rows = states(subject, text, stands_for_word(text, False), 300)[-1]
 
     def top(batch):
         words = subject.differentiable_states(batch.ids, batch.lengths)[-1][batch.ends]

@@ -1,6 +1,5 @@
 import re
 from itertools import chain
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -47,7 +46,6 @@ class Made:
 
     def __init__(self, *layers):
         self.made, self.layers = layers, len(layers) - 1
-        self.model = SimpleNamespace(to=lambda device: None)
 
     def hidden_states(self, ids, lengths):
         return tuple(torch.as_tensor(of(ids.numpy(), lengths.numpy())) for of in self.made)

@@ -116,7 +116,7 @@ def test_is_read_as_transformers_reads_it(family, padding, saved, tmp_path):
     # Hardly anything is seen at first, or nothing yet, and that is something.
     assert subjects.untrained(folder, 1).causal == subject.causal
     rows = pd.DataFrame({"text": [0, 0, 1, 2], "position": [1, 4, 0, 2]})
-    extract(subject, words.tokens, rows, tmp_path / "v.npy", "float32", 4, torch.device("cpu"))
+    extract(subject, words.tokens, rows, tmp_path / "v.npy", "float32", 4)
     for view, layer in zip(np.load(tmp_path / "v.npy"), range(subject.layers + 1), strict=True):
         expected = [alone[s].hidden_states[layer][0, p] for s, p in rows.to_numpy()]
         near(torch.from_numpy(view), torch.stack(expected))

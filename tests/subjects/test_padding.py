@@ -98,11 +98,11 @@ def test_whatever_fills_a_batch_up(folder, text):
 
 
 def test_views_influence_and_heads_read_it_so(folder, text, alone, tmp_path):
-    subject, cpu = subjects.load(folder), torch.device("cpu")
+    subject = subjects.load(folder)
     sentence = np.repeat(np.arange(len(text)), text.lengths)
     place = np.arange(len(text.ids)) - text.offsets[sentence]
     table = pd.DataFrame({"text": sentence, "position": place})
-    extract(subject, text, table, tmp_path / "views.npy", "float32", 1000, cpu)
+    extract(subject, text, table, tmp_path / "views.npy", "float32", 1000)
     views = np.load(tmp_path / "views.npy")
     assert views.shape == (LAYERS + 1, len(text.ids), WIDTH)
     below = embedded(subject, text, 1000)

@@ -279,7 +279,7 @@ def test_padding_changes_nothing_in_other_models(other):
 def test_views_of_another_model(other, tmp_path):
     subject, text = subjects.load(other[1]), tokens_of([[5, 6, 7, 8], [9, 10]])
     table = pd.DataFrame({"text": [0, 0, 1], "position": [0, 3, 1]})
-    extract(subject, text, table, tmp_path / "views.npy", "float32", 64, torch.device("cpu"))
+    extract(subject, text, table, tmp_path / "views.npy", "float32", 64)
     first, second = (
         subject.hidden_states(torch.from_numpy(text.sentence(i)).long()[None]) for i in (0, 1)
     )

@@ -21,7 +21,6 @@ from tests import tiny
 from tests.subjects import families
 from tests.tiny import drawn, initial, random_tokens
 
-CPU = torch.device("cpu")
 TOKENS = random_tokens(25, high=12)
 READING = plain(TOKENS, np.arange(25), np.zeros(20, dtype=int))
 
@@ -32,7 +31,7 @@ def views(tmp_path):
 
     def views(model, table=READING.table, dtype="float32", batch_tokens=40):
         subject = Run(model, tokenizer=None)
-        extract(subject, READING.text, table, tmp_path / "a.npy", dtype, batch_tokens, CPU)
+        extract(subject, READING.text, table, tmp_path / "a.npy", dtype, batch_tokens)
         return np.load(tmp_path / "a.npy")
 
     return views

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from bottomup.core.device import device
 from bottomup.corpus.batches import Text
 from bottomup.heads.checkpoints.predictor import CheckpointPredictor
 from bottomup.heads.confidence import encoder_attention
@@ -17,4 +16,4 @@ def of_attention(
 ) -> tuple[dict[str, Totals], np.ndarray]:
     """Confidence and attention to special tokens, by name; and the numbers of their sentences, in
     order."""
-    return encoder_attention(predictor.subject, text.source, BATCH_TOKENS, device())
+    return encoder_attention(predictor.subject.on(predictor.device), text.source, BATCH_TOKENS)
