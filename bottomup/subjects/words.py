@@ -173,7 +173,8 @@ def of_text(
 def held_out(seen: "Seen", sentences: np.ndarray, most: int | None = None) -> TokenFile:
     """These sentences of the test split as a subject reads them; a checkpoint has its own tokens.
 
-    seen: of a table that reads `held_out` (rules/measures.smk). most: see `of_text`.
+    seen: of a table that reads `held_out`, or `test` and `words` (rules/measures.smk). most: see
+    `of_text`.
 
     Raises UserError if the blocks are of another text.
     """

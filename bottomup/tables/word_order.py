@@ -55,29 +55,25 @@ class Settings(Keys):
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    import numpy as np
+
     from bottomup.core.device import device
-    from bottomup.core.files.joins import require_equal_lengths
-    from bottomup.core.files.tables import read_table
     from bottomup.heads import tasks
     from bottomup.measures.jackknife import n_blocks
     from bottomup.measures.token_dropout import without_dropout
     from bottomup.measures.word_order import drawn, word_order
-    from bottomup.subjects.words import of_text
+    from bottomup.subjects.words import held_out
 
     predictor = tasks.opened(settings.run, seen.subject, seen.folder)
     predictor.objective = without_dropout(predictor.objective)
     text, blocks = predictor.text(seen.paths("text")), seen.blocks
-    source = text.source
-    if written := seen.paths("written"):
-        sentences = read_table(written[0], columns=["source"])["source"].tolist()
-        source = of_text(seen.subject, sentences, written[1])[0].tokens
-    require_equal_lengths(sentences=source, blocks=blocks)
+    source = held_out(seen, np.arange(len(blocks)))
     some = drawn(source, settings.sentences, settings.seed)
-    held_out = text.select(some)
+    asked = text.select(some)
 
     def losses(moved: "TokenFile") -> "np.ndarray":
         """A translator is to write the same, whatever it reads."""
-        changed = replace(held_out, source=moved)
+        changed = replace(asked, source=moved)
         return predictor.losses_of_text(changed, BATCH_TOKENS, settings.seed, "masks")
 
     read = blocks[some], n_blocks(blocks), settings.seed, seen.batch_tokens
