@@ -25,6 +25,9 @@ class Map(NamedTuple):
     bias: Tensor
     n: int
 
+    def of(self, x: Tensor) -> Tensor:
+        return x @ self.weight.to(x) + self.bias.to(x)
+
     def size(self, n: int) -> dict:
         """See `rows_and_needed`."""
         return rows_and_needed(n, self.n, len(self.weight))

@@ -163,9 +163,7 @@ def tuned(layers: Tensor, maps: list[Map]) -> Tensor:
 
     The top is read as it is: there the map is the identity, but for rounding.
     """
-    below = [
-        x @ one.weight.to(x) + one.bias.to(x) for x, one in zip(layers[:-1], maps[:-1], strict=True)
-    ]
+    below = [one.of(x) for x, one in zip(layers[:-1], maps[:-1], strict=True)]
     return torch.stack([*below, layers[-1]])
 
 

@@ -146,7 +146,7 @@ def by_loss(
 
     rng = generator(seed, "stitching", "order")
     for place in np.concatenate([rng.permutation(len(text)) for _ in range(PASSES)]):
-        loss = losses(model, text[place], mapped(x[place], whole()), layer)
+        loss = losses(model, text[place], whole().of(x[place]), layer)
         if len(loss):
             adam.zero_grad()
             loss.mean().backward()
@@ -154,10 +154,6 @@ def by_loss(
         falling.step()
     with torch.no_grad():
         return whole()
-
-
-def mapped(states: Tensor, by: Map) -> Tensor:
-    return states @ by.weight.to(states) + by.bias.to(states)
 
 
 def stitching(
@@ -193,7 +189,7 @@ def stitching(
             first, moments = least_squares_and_scale(fit, x[place], replaced[place])
             second = by_loss(model, fit, x[place], layer, first, moments, seed)
             for method, by in ((LEAST_SQUARES, first), (BY_LOSS, second)):
-                states = [mapped(part, by) for part in given[place]]
+                states = [by.of(part) for part in given[place]]
                 costs = _losses(model, measured, states, layer) - before
                 mean = jackknife.means(costs, within, count)
                 size = by.size(len(at))

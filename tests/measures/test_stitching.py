@@ -14,7 +14,7 @@ from bottomup.core.layers import depths
 from bottomup.corpus.specials import MASK, PAD
 from bottomup.measures import stitching
 from bottomup.measures.quality import predictions
-from bottomup.measures.stitching import batches, by_loss, losses, mapped, read
+from bottomup.measures.stitching import batches, by_loss, losses, read
 from bottomup.model.transformer import Encoding
 from bottomup.plan.config import load
 from bottomup.plan.study import Study
@@ -126,7 +126,7 @@ def test_a_fit_by_loss_lowers_it_and_leaves_the_model_alone(monkeypatch):
     first, moments = stitching.least_squares_and_scale(some, x, y)
     second = by_loss(model, some, x, 1, first, moments, 1)
     of_first, of_second = (
-        sum(losses(model, b, mapped(s, by), 1).sum() for b, s in zip(some, x, strict=True))
+        sum(losses(model, b, by.of(s), 1).sum() for b, s in zip(some, x, strict=True))
         for by in (first, second)
     )
     assert of_second < 0.98 * of_first
