@@ -222,13 +222,13 @@ def _details(claim: dict, specified: list[dict]) -> dict[str, str]:
         "Statistic": claim["statistic"],
         "Differs from the sentence": claim["differs"],
         "Our models": shown_value(claim),
-        "Margin": _number(claim["margin"]),
-        "Before training": _number(claim["untrained"]),
+        "Margin": shown_number(claim["margin"]),
+        "Before training": shown_number(claim["untrained"]),
         "Training adds": added,
-        "The paper’s models": _number(claim["published"], after=_published_as(claim)),
+        "The paper’s models": shown_number(claim["published"], after=_published_as(claim)),
         "Share of that": share,
-        "Power at that size": _number(claim["power"], ".0%"),
-        "p-value": _number(claim["p_value"], ".2g"),
+        "Power at that size": shown_number(claim["power"], ".0%"),
+        "p-value": shown_number(claim["p_value"], ".2g"),
         "If the models were ready": claim["otherwise"],
         "Models not ready": claim["not_ready"],
         "Same number as": claim["same_number_as"],
@@ -236,9 +236,9 @@ def _details(claim: dict, specified: list[dict]) -> dict[str, str]:
         "Specifications": _agreement(claim, specified),
         "Contradicted if": claim["contradicted_if"],
         "What would decide it": claim["undecided_until"],
-        "Rank correlation": _number(claim["rank_correlation"], ".2f", curves),
-        "Runs": _number(claim["runs"], ".0f", seeds),
-        "Look": _number(claim["look"], ".0f"),
+        "Rank correlation": shown_number(claim["rank_correlation"], ".2f", curves),
+        "Runs": shown_number(claim["runs"], ".0f", seeds),
+        "Look": shown_number(claim["look"], ".0f"),
         "Models": claim["rests_on"],
         "Section": claim["section"],
         "Name": claim["claim"],
@@ -280,11 +280,11 @@ def _published_as(claim: dict) -> str:
 
 def _with_interval(value: float, low: float, high: float, digits: str = ".3g") -> str:
     known = pd.notna(low) and pd.notna(high)
-    interval = f" ({_number(low, digits)} to {_number(high, digits)})" if known else ""
-    return _number(value, digits, interval)
+    interval = f" ({shown_number(low, digits)} to {shown_number(high, digits)})" if known else ""
+    return shown_number(value, digits, interval)
 
 
-def _number(value: float, digits: str = ".3g", after: str = "") -> str:
+def shown_number(value: float, digits: str = ".3g", after: str = "") -> str:
     return "" if pd.isna(value) else f"{value:{digits}}".replace("-", "−") + after
 
 
@@ -301,7 +301,7 @@ def picture(claim: dict) -> dict | None:
     furthest = max((abs(number) for number in known.values() if isfinite(number)), default=0)
     if not furthest:
         return None
-    label = ", ".join(f"{DRAWN[name]} {_number(number)}" for name, number in known.items())
+    label = ", ".join(f"{DRAWN[name]} {shown_number(number)}" for name, number in known.items())
     known["zero"] = 0
     places = {name: REACH * max(-1, min(1, number / furthest)) for name, number in known.items()}
     return {"label": label, "marks": _marks(places)}

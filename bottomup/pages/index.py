@@ -20,7 +20,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.settings import Section
 from bottomup.pages import claims as claims_page
 from bottomup.pages import render
-from bottomup.pages.claims import Objective, checked, counts, figures_of
+from bottomup.pages.claims import Objective, checked, counts, figures_of, shown_number
 from bottomup.pages.headlines import headlines
 from bottomup.pages.signs import VERDICTS, sign
 
@@ -145,7 +145,7 @@ def beside_published(points: pd.DataFrame) -> list[dict]:
     return [
         dict(zip(CURVE, curve, strict=True))
         | {name: _ends(rows.set_index("x")[name].dropna()) for name in ("ours", "published")}
-        | {"rank_correlation": _number(correlations.get(curve, math.nan))}
+        | {"rank_correlation": shown_number(correlations.get(curve, math.nan))}
         for curve, rows in both.groupby(CURVE, sort=False)
     ]
 
@@ -153,13 +153,9 @@ def beside_published(points: pd.DataFrame) -> list[dict]:
 def _ends(values: pd.Series) -> str:
     ends = [*values.items()]
     return " → ".join(
-        f"{_number(value)} at {f'{place:g}' if isinstance(place, float) else place}"
+        f"{shown_number(value)} at {f'{place:g}' if isinstance(place, float) else place}"
         for place, value in ends[:1] + ends[1:][-1:]
     )
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.3g}".replace("-", "−")
 
 
 def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
