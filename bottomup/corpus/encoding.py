@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-# The word index of a token outside words.
-NO_WORD = -1
+from bottomup.corpus.tokens import NO_WORD
 
 
 def encode(

@@ -10,13 +10,15 @@ from bottomup.core.files import damaged
 from bottomup.core.files.arrays import load_array
 from bottomup.corpus.specials import EOS
 
+NO_WORD = -1  # the word index of a token outside words
+
 
 @dataclass(frozen=True)
 class TokenFile:
     """Sentences as sub-words; in a file, each ends with </s>.
 
     ids: token ids, int32 `[n_tokens]`.
-    words: index of each token's word in its sentence, -1 for </s>, int32 `[n_tokens]`.
+    words: index of each token's word in its sentence, NO_WORD for </s>, int32 `[n_tokens]`.
     offsets: where each sentence starts in `ids` and `words`, and where the last one ends, int64
         `[n_sentences + 1]`.
     added: which tokens a checkpoint's tokenizer adds to a sentence, bool `[n_tokens]`; None for our
@@ -72,6 +74,14 @@ class TokenFile:
     def special(self) -> np.ndarray:
         """Which tokens stand around the text and are not part of it, bool `[n_tokens]`."""
         return self.ids == EOS if self.added is None else self.added
+
+    @property
+    def begins(self) -> np.ndarray:
+        """Which tokens begin a word, bool `[n_tokens]`."""
+        words = np.asarray(self.words)
+        begins = words != np.roll(words, 1)
+        begins[self.offsets[:-1][self.lengths > 0]] = True
+        return begins & (words != NO_WORD)
 
     def select(self, sentences: np.ndarray) -> "TokenFile":
         """These sentences, in this order, as a new token file in memory."""

@@ -7,8 +7,7 @@ import pandas as pd
 from tokenizers import Tokenizer
 
 from bottomup.corpus.bpe import WORD_START
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 
 
 @dataclass(frozen=True)

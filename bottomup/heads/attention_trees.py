@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.heads.functions import word_attention
 from bottomup.measures import jackknife
 from bottomup.measures.structural_probe import (

@@ -22,8 +22,7 @@ from torch import Tensor
 from bottomup.core.errors import UserError
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.settings import Thresholds
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.measures import jackknife
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
@@ -223,14 +222,6 @@ def seeing(of: Units, numbers: np.ndarray, tokens: TokenFile, visible: np.ndarra
     return replace(of, first=first, end=end)
 
 
-def first_subwords(tokens: TokenFile) -> np.ndarray:
-    """Which tokens begin a word, bool `[n_tokens]`."""
-    words = np.asarray(tokens.words)
-    begins = words != np.roll(words, 1)
-    begins[tokens.offsets[:-1][tokens.lengths > 0]] = True
-    return begins & (words != NO_WORD)
-
-
 def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: int) -> np.ndarray:
     """Which annotated words have tokens of their own, bool `[n_words]`.
 
@@ -238,9 +229,8 @@ def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: 
 
     Raises UserError unless every word of the tokens is annotated, in the same order.
     """
-    begins = first_subwords(tokens)
-    sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)[begins]
-    place = np.asarray(tokens.words)[begins]
+    sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)[tokens.begins]
+    place = np.asarray(tokens.words)[tokens.begins]
     ordered = len(words.offsets) == len(tokens) + 1 and np.array_equal(numbers, words.place)
     whole = len(place) + unaligned == len(numbers)
     if not (ordered and whole and (place < words.lengths[sentence]).all()):

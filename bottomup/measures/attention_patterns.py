@@ -45,8 +45,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bottomup.core.seeds import generator
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.measures import jackknife
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import Batch, batches

@@ -21,6 +21,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from bottomup.core.layers import layer_at_depth
 from bottomup.core.seeds import generator
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
@@ -158,7 +159,7 @@ def rows(measured: Distances, a: Subject, b: Subject) -> Iterator[dict]:
         }
 
     for row, layer in enumerate(layers):
-        same = other_layers == max(1, (2 * layer * b.layers + a.layers) // (2 * a.layers))
+        same = other_layers == max(1, layer_at_depth(layer, a.layers, b.layers))
         kept = np.arange(len(other_heads)) != (row if a is b else -1)
         for among, some in ((SAME, same & kept), (OTHERS, ~same & kept)):
             if not some.any():

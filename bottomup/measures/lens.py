@@ -27,9 +27,8 @@ from torch.nn import functional
 from bottomup.core.seeds import generator
 from bottomup.corpus.annotation import require_words_of
 from bottomup.corpus.batches import Text
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import N_SPECIAL
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.measures import jackknife
 from bottomup.measures.examples import BATCH_TOKENS, examples, tensors
 from bottomup.measures.groups import groups
@@ -245,10 +244,8 @@ def known_of_tokens(
     if annotation is None:
         return known
     require_words_of(tokens, annotation)
-    words = np.asarray(tokens.words)
-    begins = (words != NO_WORD) & (words != np.roll(words, 1))
-    tags = annotation["tag"].to_numpy(dtype=object)[np.cumsum(begins) - 1]
-    return known.assign(tag=np.where(words == NO_WORD, None, tags))
+    tags = annotation["tag"].to_numpy(dtype=object)[np.cumsum(tokens.begins) - 1]
+    return known.assign(tag=np.where(tokens.words == NO_WORD, None, tags))
 
 
 def turned(words: np.ndarray) -> np.ndarray:

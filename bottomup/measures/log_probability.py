@@ -17,9 +17,8 @@ from torch import Tensor
 
 from bottomup.core.seeds import generator
 from bottomup.corpus.batches import padded, split_by_size
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS, N_SPECIAL
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.objectives import IGNORE, Example, Objective
 
 ENOUGH = 10_000  # tokens, of which every objective predicts some

@@ -14,7 +14,7 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup.core.files.tokenizers import load_tokenizer
-from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import NO_WORD
 from bottomup.corpus.words import spans
 from bottomup.subjects import Subject
 from bottomup.subjects.words import encode

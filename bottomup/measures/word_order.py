@@ -22,8 +22,7 @@ import numpy as np
 
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.measures import jackknife
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import states

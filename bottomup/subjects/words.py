@@ -15,8 +15,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer, unknown
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.corpus.words import located, spans
 from bottomup.subjects import Subject
 

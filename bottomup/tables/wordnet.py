@@ -82,8 +82,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
 
     from bottomup.core.device import device
     from bottomup.core.files.tokenizers import load_tokenizer
-    from bottomup.corpus.encoding import NO_WORD
-    from bottomup.corpus.tokens import TokenFile
+    from bottomup.corpus.tokens import NO_WORD, TokenFile
     from bottomup.corpus.wordnet import examples
     from bottomup.measures import wordnet
     from bottomup.measures.agreement import frequent_words

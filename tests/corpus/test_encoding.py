@@ -3,9 +3,9 @@ import pytest
 
 from bottomup.core.errors import UserError
 from bottomup.corpus.bpe import learn
-from bottomup.corpus.encoding import NO_WORD, encode
+from bottomup.corpus.encoding import encode
 from bottomup.corpus.specials import EOS
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 
 TEXTS = ["Open the files, please.", "Save.", "Don't close the unopened file!", "the menu"]
 

@@ -14,7 +14,7 @@ from bottomup.core.settings import Thresholds
 from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
-from bottomup.heads.functions import COLUMNS, first_subwords, head_functions, word_attention
+from bottomup.heads.functions import COLUMNS, head_functions, word_attention
 from bottomup.subjects.runs import Run
 from tests.tiny import VOCAB, drawn, initial, model_of, tokens_of
 
@@ -616,7 +616,7 @@ def test_special_tokens_before_the_text_change_nothing():
 def test_a_word_begins_where_its_sentence_does():
     """Also after a sentence of one word, where no special token is between them."""
     tokens = TokenFile(*map(np.array, ([7, 8, 9, 7], [0, 0, 1, 0], [0, 1, 3, 4])))
-    assert first_subwords(tokens).all()
+    assert tokens.begins.all()
 
 
 def test_words_that_have_no_tokens_of_their_own():

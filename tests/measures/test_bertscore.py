@@ -10,10 +10,9 @@ from scipy.stats import spearmanr
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from bottomup.core.errors import UserError
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.segmentation import MARK, marked
 from bottomup.corpus.specials import EOS
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.measures import bertscore as measure_of
 from bottomup.training.run import save
 from tests import tiny

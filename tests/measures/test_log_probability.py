@@ -6,8 +6,8 @@ import torch
 from pydantic import PrivateAttr
 
 from bottomup import objectives
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import MASK, PAD
+from bottomup.corpus.tokens import NO_WORD
 from bottomup.heads.predictor import sentence_losses
 from bottomup.measures.log_probability import (
     HIDDEN,

@@ -11,8 +11,7 @@ from scipy.stats import spearmanr
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.measures import structural_probe as probe
 from bottomup.subjects.batches import states
 from bottomup.subjects.seen import Seen

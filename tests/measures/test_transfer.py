@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from bottomup import subjects
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
+from bottomup.corpus.tokens import NO_WORD
 from bottomup.measures import structural_probe
 from bottomup.measures import transfer as module
 from bottomup.measures.null import Permutations

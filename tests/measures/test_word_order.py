@@ -11,9 +11,8 @@ from transformers import ByT5Tokenizer
 from bottomup import objectives, subjects
 from bottomup.core.errors import UserError
 from bottomup.corpus.batches import Text
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.measures import word_order as order
 from bottomup.measures.quality import predictions
 from bottomup.subjects.slow import SlowTokenizer

@@ -16,9 +16,8 @@ import torch
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Checkpoint
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.heads.checkpoints.predictor import objective_of
 from bottomup.subjects import opening
 from bottomup.subjects.opening import open_checkpoint

@@ -30,8 +30,8 @@ from bottomup.core.errors import UserError
 from bottomup.core.files import digest
 from bottomup.core.names import OF_CHECKPOINTS
 from bottomup.core.settings import Checkpoint
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.segmentation import MARK
+from bottomup.corpus.tokens import NO_WORD
 from bottomup.heads.attention import attention
 from bottomup.heads.checkpoints.predictor import CheckpointPredictor, objective_of
 from bottomup.heads.examples import references

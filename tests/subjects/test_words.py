@@ -22,7 +22,7 @@ from transformers import BertConfig, GPTNeoXConfig, PreTrainedTokenizerFast
 
 from bottomup import subjects
 from bottomup.corpus import bpe, segmentation
-from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import NO_WORD
 from bottomup.corpus.words import learn, spans
 from bottomup.heads.attention import attention
 from bottomup.subjects import words

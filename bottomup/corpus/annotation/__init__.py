@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from bottomup.core.errors import UserError
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 
 COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
@@ -27,10 +26,9 @@ def universal(relation: str) -> str:
 
 def require_words_of(tokens: TokenFile, annotation: pd.DataFrame) -> None:
     """Raise UserError unless the annotated words are those of the token file, in the same order."""
-    words = np.asarray(tokens.words)
-    first_subword = (words != NO_WORD) & (words != np.roll(words, 1))
-    if not np.array_equal(words[first_subword], annotation["word"]):
+    begins = tokens.begins
+    if not np.array_equal(tokens.words[begins], annotation["word"]):
         raise UserError(
-            f"the token file has {first_subword.sum()} words, but the tokenizer cuts the text into "
+            f"the token file has {begins.sum()} words, but the tokenizer cuts the text into "
             f"{len(annotation)}; file and text must be of the same split: encode the text again"
         )
