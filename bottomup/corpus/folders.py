@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -28,7 +27,7 @@ def _all(folder: Path, above: tuple[str, ...]) -> Iterator[Path]:
         return
     for name in (name for name in os.listdir(folder) if not name.startswith(".")):
         path = folder / name
-        if not _is_utf8(name):
+        if not is_utf8(name):
             log.warning("%r is left out, since its name is not UTF-8; rename it", str(path))
         elif not os.path.isdir(path):  # Path.is_dir raises an error for a link to itself
             yield path
@@ -36,10 +35,10 @@ def _all(folder: Path, above: tuple[str, ...]) -> Iterator[Path]:
             yield from _all(path, within)
 
 
-def _is_utf8(name: str) -> bool:
-    with suppress(UnicodeEncodeError):
-        return bool(name.encode())
-    return False
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written in UTF-8; one with a lone surrogate, of a byte that was not
+    UTF-8, cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def once(files: list[Path]) -> list[Path]:

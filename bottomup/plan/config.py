@@ -14,6 +14,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.packages import is_installed
 from bottomup.core.schema import problems, unquoted, validated
 from bottomup.core.settings import GOLD, Measures, Model, Training
+from bottomup.corpus.folders import is_utf8
 from bottomup.objectives import kind
 from bottomup.plan.declared import require_sections
 from bottomup.plan.mistakes import known_sources, mistaken, unreached
@@ -76,23 +77,17 @@ def _unusable(value: Any, path: str = "") -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
             where = f"{path}.{name}" if path else str(name)
-            if not _is_utf8(where):
+            if not is_utf8(where):
                 yield f"{where!a}: unknown key; allowed: text in UTF-8"
             else:
                 yield from _unusable(inner, where)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _unusable(inner, f"{path}[{index}]")
-    elif isinstance(value, str) and not _is_utf8(value):
+    elif isinstance(value, str) and not is_utf8(value):
         yield f"{path}: found text in another encoding; allowed: text in UTF-8"
     elif isinstance(value, int) and abs(value) > LARGEST:
         yield f"{path}: found {str(value)[:20]}...; allowed: whole numbers up to {LARGEST}"
-
-
-def _is_utf8(text: str) -> bool:
-    """Whether a text can be written in UTF-8; one with a lone surrogate, of a byte that was not
-    UTF-8, cannot."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _unsigned(value: Any) -> Any:
