@@ -70,6 +70,11 @@ class TokenFile:
         """The number of tokens of each sentence, including </s>, int64 `[n_sentences]`."""
         return np.diff(self.offsets)
 
+    @property
+    def sentences(self) -> np.ndarray:
+        """The number of each token's sentence, `[n_tokens]`."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
     @cached_property
     def special(self) -> np.ndarray:
         """Which tokens stand around the text and are not part of it, bool `[n_tokens]`."""

@@ -150,9 +150,8 @@ def head_functions(
     Raises UserError if the annotation is of another text.
     """
     require_equal_lengths(sentences=tokens, blocks=blocks)
-    sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     is_token = ~tokens.special
-    in_tokens = units(sentences[is_token], len(tokens))
+    in_tokens = units(tokens.sentences[is_token], len(tokens))
     numbers = np.full(len(tokens.ids), NO_WORD)
     numbers[is_token] = in_tokens.place
     in_words, related = units(np.array([], dtype=int), len(tokens)), []
@@ -207,7 +206,7 @@ def seeing(of: Units, numbers: np.ndarray, tokens: TokenFile, visible: np.ndarra
     tokens sees itself alone. visible: see `Subject.visible`; what a token sees is one run of
     places.
     """
-    sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    sentence = tokens.sentences
     start, place = tokens.offsets[sentence], np.arange(len(numbers)) - tokens.offsets[sentence]
     from_, to = visible.argmax(axis=1), len(visible) - visible[:, ::-1].argmax(axis=1)
     in_unit, at = numbers != NO_WORD, np.arange(len(numbers))
@@ -229,7 +228,7 @@ def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: 
 
     Raises UserError unless every word of the tokens is annotated, in the same order.
     """
-    sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)[tokens.begins]
+    sentence = tokens.sentences[tokens.begins]
     place = np.asarray(tokens.words)[tokens.begins]
     ordered = len(words.offsets) == len(tokens) + 1 and np.array_equal(numbers, words.place)
     whole = len(place) + unaligned == len(numbers)

@@ -184,7 +184,7 @@ def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
     types, sets = np.union1d(text.ids, others.ids), []
     for some in (text, others):
         kept = ~some.special
-        rows = np.repeat(np.arange(len(some)), some.lengths)[kept]
+        rows = some.sentences[kept]
         has = np.zeros((len(some), len(types)), dtype=np.float32)
         has[rows, np.searchsorted(types, some.ids[kept])] = 1
         sets.append(has)

@@ -210,7 +210,7 @@ def _case(text: TokenFile, read: np.ndarray, places: np.ndarray, draw: Draw) -> 
     label = np.zeros(len(text.ids), dtype=draw.labels.dtype)
     label[places] = draw.labels
     hidden = counts[tokens] & (label[tokens] == np.repeat(draw.wanted, lengths))
-    is_read = np.isin(np.repeat(np.arange(len(text)), text.lengths), read)
+    is_read = np.isin(text.sentences, read)
     names = {"grouping": draw.group.grouping, "group": draw.group.name, "matching": draw.matching}
     return Case(
         names,

@@ -74,9 +74,8 @@ def of_ngrams(train: TokenFile, tokenizer: Tokenizer) -> Reader:
 
     def scores(text: TokenFile, questions: Sequence[Questions]) -> np.ndarray:
         asked = np.concatenate([np.zeros(0, dtype=bool), *(of.asked[0] for of in questions)])
-        sentence = np.repeat(np.arange(len(text)), text.lengths)
         summed = np.where(asked, model.log_probabilities(text), 0)
-        return np.bincount(sentence, summed, minlength=len(text))
+        return np.bincount(text.sentences, summed, minlength=len(text))
 
     return Reader(tokenizer, None, NEXT, scores)
 

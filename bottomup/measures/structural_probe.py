@@ -140,7 +140,7 @@ def read_whole(text: TokenFile, annotation: pd.DataFrame, sentences: np.ndarray)
 
     text: the sentences as it reads them. sentences: their numbers in the annotation.
     """
-    of_ends = np.repeat(np.arange(len(text)), text.lengths)[stands_for_word(text, False)]
+    of_ends = text.sentences[stands_for_word(text, False)]
     words = np.bincount(annotation["sentence"], minlength=sentences.max(initial=0) + 1)
     return np.bincount(of_ends, minlength=len(text)) == words[sentences]
 

@@ -129,7 +129,7 @@ def task_of(name: str, words: pd.DataFrame, of_sentences: bool) -> Task:
 def batches(subject: Subject, text: TokenFile, task: Task) -> list[list[Batch]]:
     """The batches of each part: to train, for development, to test."""
     ends = stands_for_word(text, subject.backward)
-    word, of_token = np.cumsum(ends) - 1, np.repeat(np.arange(len(text)), text.lengths)
+    word, of_token = np.cumsum(ends) - 1, text.sentences
     of_sentences = np.zeros(len(text), dtype=int)
     of_sentences[of_token[ends]] = task.parts[task.words]
 

@@ -193,7 +193,7 @@ def of_subwords(tokens: TokenFile, table: pd.DataFrame) -> pd.DataFrame:
     tokens: those of `Words`. table: all words of its sentences, in order. `position` becomes that
     of the sub-word; `first_subword` and `last_subword` say whether it begins and ends its word.
     """
-    sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    sentences = tokens.sentences
     starts = np.searchsorted(table["text"], np.arange(len(tokens)))
     part = np.asarray(tokens.words) != NO_WORD
     rows = (starts[sentences] + tokens.words)[part]
@@ -208,8 +208,7 @@ def stands_for_word(tokens: TokenFile, backward: bool) -> np.ndarray:
 
     That is the last sub-word, and the first for a model that reads from the end (`backward`).
     """
-    words = np.asarray(tokens.words)
-    sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    words, sentences = np.asarray(tokens.words), tokens.sentences
     apart = (words[1:] != words[:-1]) | (sentences[1:] != sentences[:-1])
     edges = np.concatenate([[True], apart, [True]])
     return (words != NO_WORD) & (edges[:-1] if backward else edges[1:])
@@ -220,9 +219,8 @@ def types_of(tokens: TokenFile, words: TokenFile) -> np.ndarray:
 
     tokens: those of `Words`. words: the same sentences, with each word as a token.
     """
-    sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
-    numbers = np.asarray(tokens.words)
-    return np.where(numbers == NO_WORD, NO_WORD, words.ids[words.offsets[sentences] + numbers])
+    places = words.offsets[tokens.sentences] + tokens.words
+    return np.where(tokens.words == NO_WORD, NO_WORD, words.ids[places])
 
 
 def read_and_tail(special: Sequence[int], max_length: int | None) -> tuple[int, int]:

@@ -99,14 +99,14 @@ def as_trained(
 
 def positions_of(text: TokenFile, sentences: np.ndarray, ranks: np.ndarray) -> pd.DataFrame:
     """A row for each token of `text` except </s>: its place, original id, rank and neighbors."""
-    number = np.repeat(np.arange(len(text)), text.lengths)
     index = np.flatnonzero(text.ids != EOS)
+    number = text.sentences[index]
     return pd.DataFrame(
         {
             "index": index,
-            "text": number[index].astype(np.int32),
-            "sentence": sentences[number[index]].astype(np.int32),
-            "position": (index - text.offsets[number[index]]).astype(np.int32),
+            "text": number.astype(np.int32),
+            "sentence": sentences[number].astype(np.int32),
+            "position": (index - text.offsets[number]).astype(np.int32),
             "original_id": text.ids[index],
             "rank": ranks[text.ids[index]].astype(np.int32),
             "left_id": text.ids[index - 1],  # </s> of the previous sentence, or of the last one
