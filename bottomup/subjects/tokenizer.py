@@ -47,9 +47,8 @@ def load(folder: Path) -> Tokenizer:
         try:
             opened = _from(AutoTokenizer.from_pretrained(shown, **OPTIONS), folder)
         except Exception as error:  # a damaged file can raise anything
+            _require_protobuf(folder)
             line = first_line(error).replace(str(shown), str(folder))
-            if "tiktoken" in line:
-                _require_protobuf(folder)
             raise UserError(f"{lacking}: {line}") from error
     # Without any file, transformers makes a tokenizer without tokens; some need no file.
     files = {name for name in type(opened).vocab_files_names.values() if isinstance(name, str)}
