@@ -84,6 +84,7 @@ def _references(gates: pd.DataFrame) -> pd.DataFrame:
     runs."""
     parts = []
     for panel, shown in gates.groupby("panel", sort=False):
+        rng = np.random.default_rng(1)  # of all runs, so that each has orders of its own
         runs = [
             run.groupby(["layer", "head"])["relevance"].first().to_numpy()
             for _, run in shown.groupby("seed")
@@ -91,7 +92,7 @@ def _references(gates: pd.DataFrame) -> pd.DataFrame:
         numbers = np.arange(1, min(map(len, runs)) + 1)
         most = np.mean([_means(np.sort(run)[::-1])[: len(numbers)] for run in runs], axis=0)
         parts.append(pd.DataFrame({"panel": panel, "series": MOST, "x": numbers, "y": most}))
-        draws = np.mean([_at_random(run)[:, : len(numbers)] for run in runs], axis=0)
+        draws = np.mean([_at_random(run, rng)[:, : len(numbers)] for run in runs], axis=0)
         low, high = np.quantile(draws, [0.025, 0.975], axis=0)
         chance = {"x": numbers, "y": 1.0, "low": low, "high": high}
         parts.append(pd.DataFrame({"panel": panel, "series": CHANCE, **chance}))
@@ -103,9 +104,8 @@ def _means(values: np.ndarray) -> np.ndarray:
     return values.cumsum(axis=-1) / np.arange(1, values.shape[-1] + 1)
 
 
-def _at_random(relevance: np.ndarray) -> np.ndarray:
+def _at_random(relevance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Mean relevance of 1, 2, ... heads in a random order, `[draws, heads]`."""
-    rng = np.random.default_rng(1)
     orders = np.tile(relevance, (DRAWS, 1))
     return _means(rng.permuted(orders, axis=1))
 

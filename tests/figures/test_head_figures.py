@@ -853,6 +853,18 @@ def test_relevance_of_what_gates_keep():
     assert figure.axes[0].get_title(loc="left") == "MT"
 
 
+def test_choices_at_random_of_several_seeds_are_their_own():
+    """So the mean over two equal runs is nearer to an even share than that of one."""
+    width = {}
+    for seeds in [(1,), (1, 2)]:
+        tables = [with_relevance({1: (1, 4)}, seed=seed) for seed in seeds]
+        together = {name: pd.concat([part[name] for part in tables]) for name in tables[0]}
+        _, points = draw(relevance_kept, together)
+        of = points[(points["series"] == relevance_kept.CHANCE) & (points["x"] == 4)]
+        width[seeds] = (of["high"] - of["low"]).item()
+    assert width[1, 2] < 0.9 * width[1,]
+
+
 def test_relevance_kept_over_seeds():
     tables = [with_relevance({2: (4,)}), with_relevance({1: (4,), 2: (3, 4)}, seed=2)]
     together = {name: pd.concat([part[name] for part in tables]) for name in tables[0]}
