@@ -10,6 +10,8 @@ import pytest
 import yaml
 from docutils.core import publish_parts
 
+from bottomup.plan.config import load
+from bottomup.plan.slices import Slices
 from bottomup.training.loss import smoothing_entropy
 from tests.tutorials import files_in
 
@@ -19,16 +21,18 @@ CAPTIONS = {path.stem: path.read_text() for path in sorted(ROOT.glob("docs/capti
 CAPTIONS["norm"] = files_in("add_measure")["docs/captions/norm.rst"]
 
 
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text()) | {"n_seeds": "3"}
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+CONFIG = DEFAULT | {"n_seeds": "3"}  # of Snakemake's report
+OF_PAGE = Slices(load(DEFAULT)).show_index([])["config"]  # which has less
 
 
-def rendered(text, **values):
+def rendered(text, config=CONFIG, **values):
     """The body of the page, from a template; faulty markup raises instead of showing in it."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     template = environment.from_string(text)
-    text = template.render(snakemake=SimpleNamespace(config=CONFIG), **values)
+    text = template.render(snakemake=SimpleNamespace(config=config), **values)
     # Level 2 is a warning.
     return publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["html_body"]
 
@@ -36,6 +40,7 @@ def rendered(text, **values):
 @pytest.mark.parametrize("name", CAPTIONS)
 def test_caption(name):
     assert "paper" in rendered(CAPTIONS[name])
+    assert rendered(CAPTIONS[name], OF_PAGE) == rendered(CAPTIONS[name])
 
 
 # Settings of how much text to take. A text may have less, and the table then has all of it.
