@@ -101,7 +101,8 @@ def studies(draw):
             of["heads_from"] = taken | {"choose": "others", "frozen": draw(st.booleans())}
     compared = [n for n in trained if not KNOWN[objectives[n].get("objective", n)].variant]
     given_heads = {name for name, of in objectives.items() if "heads_from" in of}
-    no_scratch = given_heads | {name for name, of in objectives.items() if "parts" in of}
+    modules = {name: KNOWN[of.get("objective", name)] for name, of in objectives.items()}
+    no_scratch = given_heads | {n for n, of in modules.items() if "parts" in of.model_fields}
     needed = {"head_functions"} if given_heads else set()
     left_out = [name for name in study.TABLE_NAMES if name not in needed]
     native = [name for name in trained if name not in given_heads]
