@@ -228,8 +228,8 @@ def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: 
 
     Raises UserError unless every word of the tokens is annotated, in the same order.
     """
-    sentence = tokens.sentences[tokens.begins]
-    place = np.asarray(tokens.words)[tokens.begins]
+    begins = tokens.begins
+    sentence, place = tokens.sentences[begins], np.asarray(tokens.words)[begins]
     ordered = len(words.offsets) == len(tokens) + 1 and np.array_equal(numbers, words.place)
     whole = len(place) + unaligned == len(numbers)
     if not (ordered and whole and (place < words.lengths[sentence]).all()):

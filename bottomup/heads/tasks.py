@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from bottomup.core.settings import Pruned, Scoring, Section, Trained
+from bottomup.measures.token_dropout import without_dropout
 
 if TYPE_CHECKING:
     from bottomup.heads.predictor import Predictor
@@ -46,6 +47,13 @@ def load(run: Trained, module: str) -> ModuleType:
     """The module of that name for the kind of a run."""
     kind = "checkpoints" if run.module is None else "runs"
     return importlib.import_module(f"bottomup.heads.{kind}.{module}")
+
+
+def measured(run: Trained, subject: "Subject", folder: Path) -> "Predictor":
+    """As `opened`, with the objective as models are measured: without token dropout."""
+    predictor = opened(run, subject, folder)
+    predictor.objective = without_dropout(predictor.objective)
+    return predictor
 
 
 def opened(run: Trained, subject: "Subject", folder: Path) -> "Predictor":

@@ -10,7 +10,7 @@ from bottomup.core import names
 from bottomup.core.files import json_or_none
 from bottomup.core.kinds import WITH_A_LOOK
 from bottomup.core.names import INDEX, OF_CHECKPOINTS, TWIN
-from bottomup.objectives import Objective, Question, lm_bidirectional
+from bottomup.objectives import Objective, Question, kind
 from bottomup.plan.study import WITH_TARGET, Study
 
 SIDES = ["source", "target"]
@@ -196,17 +196,17 @@ class Subjects:
 
     def masked(self) -> list[str]:
         """The objectives that are also looked at as they were trained; none if occurrences are
-        words, since only some sub-words of a word would be masked. Not what is looked at as
-        `lm_bidirectional`, which predicts a hidden token at the place before it: so what stands at
-        a hidden one is no prediction of it."""
+        words, since only some sub-words of a word would be masked. Not what is looked at as a
+        variant of one that hides nothing, as `lm_bidirectional` is of LM: it predicts a hidden
+        token at the place before, so what stands at the hidden one is no prediction of it."""
         if self.of_words:
             return []
-        options = {name: self.study.objective_options(name) for name in self.compared}
-        return [
-            name
-            for name, of in options.items()
-            if of.masked and not isinstance(of.seen, lm_bidirectional.Objective)
-        ]
+
+        def in_place(of: Objective) -> bool:
+            variant = of.seen.variant
+            return of.masked and (variant is None or kind(variant.of).masked)
+
+        return [name for name in self.compared if in_place(self.study.objective_options(name))]
 
     def readings(self) -> list[str]:
         """Each run with each of its readings, `run.reading`."""

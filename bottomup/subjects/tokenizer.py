@@ -2,7 +2,6 @@
 
 import json
 import logging
-from importlib.util import find_spec
 from pathlib import Path
 
 import tokenizers
@@ -11,6 +10,7 @@ from tokenizers.normalizers import Normalizer
 from tokenizers.pre_tokenizers import PreTokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers.utils import is_protobuf_available
 
 from bottomup.core.errors import UserError
 from bottomup.core.files import digest
@@ -75,20 +75,13 @@ def _require_protobuf(folder: Path) -> None:
     transformers itself then tries it as a file of tiktoken's, and asks for that package.
     """
     files = sorted(path.name for path in folder.glob("*.model"))
-    if files and not _has_protobuf():
+    if files and not is_protobuf_available():
         raise UserError(
             f"no tokenizer.json in {folder}, and transformers reads {' and '.join(files)} with the "
             "package protobuf, which is not installed; run pip install protobuf in the "
             "environment, or add the tokenizer.json that AutoTokenizer's save_pretrained writes "
             "where it is installed"
         )
-
-
-def _has_protobuf() -> bool:
-    try:
-        return find_spec("google.protobuf") is not None
-    except ModuleNotFoundError:  # nor anything else of google's
-        return False
 
 
 def _is_of_tokenizers(path: Path) -> bool:

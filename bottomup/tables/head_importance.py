@@ -54,11 +54,9 @@ def rows(seen: "Seen", settings: Examination) -> Iterator[dict]:
     from bottomup.heads.examples import sample
     from bottomup.heads.importance import importances
     from bottomup.measures import jackknife
-    from bottomup.measures.token_dropout import without_dropout
 
     blocks = seen.blocks
-    predictor = tasks.opened(settings.run, seen.subject, seen.folder)
-    predictor.objective = without_dropout(predictor.objective)
+    predictor = tasks.measured(settings.run, seen.subject, seen.folder)
     dev = predictor.text(seen.paths("text"))
     require_equal_lengths(sentences=dev.source, blocks=blocks)
     some = sample(dev, settings.sentences, settings.seed)

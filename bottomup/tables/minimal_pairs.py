@@ -93,7 +93,7 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     from bottomup.measures import minimal_pairs
     from bottomup.measures.readers import MODEL, NGRAMS, of_model, of_ngrams
 
-    predictor = tasks.opened(settings.run, seen.subject, seen.folder)
+    predictor = tasks.measured(settings.run, seen.subject, seen.folder)
     model = of_model(seen.subject, predictor, seen.batch_tokens)
     if model is None:
         return pd.DataFrame(columns=COLUMNS)

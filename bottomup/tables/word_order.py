@@ -60,12 +60,10 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.core.device import device
     from bottomup.heads import tasks
     from bottomup.measures.jackknife import n_blocks
-    from bottomup.measures.token_dropout import without_dropout
     from bottomup.measures.word_order import drawn, word_order
     from bottomup.subjects.words import held_out
 
-    predictor = tasks.opened(settings.run, seen.subject, seen.folder)
-    predictor.objective = without_dropout(predictor.objective)
+    predictor = tasks.measured(settings.run, seen.subject, seen.folder)
     text, blocks = predictor.text(seen.paths("text")), seen.blocks
     source = held_out(seen, np.arange(len(blocks)))
     some = drawn(source, settings.sentences, settings.seed)

@@ -375,20 +375,29 @@ def test_nearly_every_token_of_a_sentence_is_masked_once():
     assert not found.equals(again), "the seed masks"
 
 
+@pytest.fixture
+def read(corpus_files, tmp_path):
+    """The files of both programs."""
+    return {
+        "model": tmp_path / "model",
+        "dev": corpus_files.tokens / "dev.source",
+        "text": corpus_files.tokens / "test.source",
+    }
+
+
+@pytest.fixture
+def known(corpus_files):
+    """What the lens reads besides."""
+    return {"blocks": corpus_files.blocks("test"), "frequencies": corpus_files.frequencies}
+
+
 @pytest.mark.parametrize("name", ["mlm", "mt"])
-def test_the_program(name, measure, corpus_files, tmp_path):
+def test_the_program(name, measure, corpus_files, read, known, tmp_path):
     corpus_files.save(drawn, name, tmp_path / "model")
     run = {"objective": name, "seed": 1}
     choose = 0.8 if name == "mlm" else None
     settings = {"run": run | {"module": name, "options": {}}, "seed": 3, "choose": choose}
-    files = {
-        "model": tmp_path / "model",
-        "dev": corpus_files.tokens / "dev.source",
-        "text": corpus_files.tokens / "test.source",
-        "blocks": corpus_files.blocks("test"),
-        "frequencies": corpus_files.frequencies,
-    }
-    measure("lens", run, settings, **files, table=tmp_path / "lens.csv")
+    measure("lens", run, settings, **read, **known, table=tmp_path / "lens.csv")
     table = pd.read_csv(tmp_path / "lens.csv")
     assert list(table) == ["objective", "seed", *(c for c in COLUMNS if c != "without")]
     assert set(table["grouping"]) == ({"all", "frequency_rank"} if name == "mlm" else {"all"})
@@ -403,58 +412,44 @@ def test_the_program(name, measure, corpus_files, tmp_path):
     assert (loss["value"].between(loss["ci_low"], loss["ci_high"])).all()
 
 
-def test_the_programs_know_the_tokens_of_an_objectives_own(measure, corpus_files, tmp_path, marked):
+def test_the_programs_know_the_tokens_of_an_objectives_own(
+    measure, corpus_files, read, known, tmp_path, marked
+):
     """And those that are read: each prediction is of a token that its mark hides."""
     corpus_files.save(drawn, marked, tmp_path / "model")
     run = {"objective": marked, "seed": 1}
     settings = {"run": run | {"module": marked, "options": {}}, "seed": 3, "choose": 0.8}
-    files = {
-        "model": tmp_path / "model",
-        "dev": corpus_files.tokens / "dev.source",
-        "text": corpus_files.tokens / "test.source",
-    }
-    known = {"blocks": corpus_files.blocks("test"), "frequencies": corpus_files.frequencies}
-    measure("lens", run, settings, **files, **known, table=tmp_path / "lens.csv")
+    measure("lens", run, settings, **read, **known, table=tmp_path / "lens.csv")
     assert len(pd.read_csv(tmp_path / "lens.csv"))
     settings |= {"sentences": 2, "drawn_by": 1}
     pairs = corpus_files.text("test")
-    measure("beliefs", run, settings, **files, pairs=pairs, table=tmp_path / "beliefs.parquet")
-    read = set(pd.read_parquet(tmp_path / "beliefs.parquet")["read"])
-    assert read == {f"<{corpus_files.vocab}>"}
+    measure("beliefs", run, settings, **read, pairs=pairs, table=tmp_path / "beliefs.parquet")
+    tokens = set(pd.read_parquet(tmp_path / "beliefs.parquet")["read"])
+    assert tokens == {f"<{corpus_files.vocab}>"}
 
 
-def test_the_program_reads_the_text_without_token_dropout(measure, corpus_files, tmp_path):
+def test_the_program_reads_the_text_without_token_dropout(
+    measure, corpus_files, read, known, tmp_path
+):
     """That of training, as a schedule may end with."""
     corpus_files.save(drawn, "lm", tmp_path / "model")
-    files = {
-        "model": tmp_path / "model",
-        "dev": corpus_files.tokens / "dev.source",
-        "text": corpus_files.tokens / "test.source",
-        "blocks": corpus_files.blocks("test"),
-        "frequencies": corpus_files.frequencies,
-    }
     run, found = {"objective": "lm", "seed": 1}, []
     for module, options in (("lm", {}), ("lm_noise", {"replace": 0.9})):
         settings = {"run": run | {"module": module, "options": options}, "seed": 3, "choose": None}
-        measure("lens", run, settings, **files, table=tmp_path / f"{module}.csv")
+        measure("lens", run, settings, **read, **known, table=tmp_path / f"{module}.csv")
         found.append(pd.read_csv(tmp_path / f"{module}.csv"))
     pd.testing.assert_frame_equal(*found)
 
 
 @pytest.mark.parametrize("name", ["lm", "mt"])
-def test_the_program_of_beliefs(name, measure, corpus_files, tmp_path):
+def test_the_program_of_beliefs(name, measure, corpus_files, read, tmp_path):
     corpus_files.save(drawn, name, tmp_path / "model")
     run = {"objective": name, "seed": 1}
     settings = {
         "run": run | {"module": name, "options": {}},
         **{"seed": 3, "choose": None, "sentences": 2, "drawn_by": 1},
     }
-    files = {
-        "model": tmp_path / "model",
-        "dev": corpus_files.tokens / "dev.source",
-        "text": corpus_files.tokens / "test.source",
-        "pairs": corpus_files.text("test"),
-    }
+    files = read | {"pairs": corpus_files.text("test")}
     if name == "mt":
         files["target_tokenizer"] = corpus_files.tokenizer("target")
     measure("beliefs", run, settings, **files, table=tmp_path / "beliefs.parquet")
