@@ -7,7 +7,9 @@ import runpy
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from itertools import count
@@ -28,6 +30,7 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.objectives import mlm
 from bottomup.plan.study import tables
 from bottomup.training.run import save
+from tests.pretend_gpu import pretend_gpu, program_of
 from tests.tiny import ROOT
 
 WORDS = ["a", "big", "cat", "dogs", "eat", "five", "green", "houses", "in", "june", "kings", "old"]
@@ -70,8 +73,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True)
     left_out = set(long) - set(long[int(commit, 16) % 3 :: 3])
     for item in items:
-        if item.path in left_out:
+        if item.path in left_out and item.get_closest_marker("long"):
             item.add_marker(pytest.mark.skip(reason="not in this commit's third of the long files"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What is marked so runs on the CPU and on a pretended GPU."""
+    if metafunc.definition.get_closest_marker("on_a_gpu"):
+        on_cpu = pytest.param(None, id=pytest.HIDDEN_PARAM)
+        on_gpu = pytest.param("cuda", marks=pytest.mark.long)
+        metafunc.parametrize("gpu", [on_cpu, on_gpu], indirect=True)
 
 
 @dataclass(frozen=True)
@@ -142,15 +153,28 @@ def corpus_files(tmp_path_factory) -> Corpus:
 
 
 @pytest.fixture
-def run_script(monkeypatch):
-    """Run a program of `scripts/` with these settings and arguments, in this process."""
+def gpu(request) -> str | None:
+    """The kind of the pretended GPU that programs see, "cuda" or "mps"."""
+    return getattr(request, "param", None)
+
+
+@pytest.fixture
+def run_script(monkeypatch, gpu, request):
+    """Run a program of `scripts/` with these settings and arguments, in this process. On a GPU,
+    those that the test is marked with must compute there."""
+    used = Counter()
 
     def run(name: str, settings: dict, *arguments: object) -> None:
         argv = [name, "--settings", json.dumps(settings), *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", argv)
-        runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
+        with pretend_gpu(gpu) if gpu else nullcontext() as pretended:
+            runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
+        if pretended:
+            used[program_of(name, settings)] += pretended.used
 
-    return run
+    yield run
+    if gpu and (mark := request.node.get_closest_marker("on_a_gpu")):
+        assert all(used[program] for program in mark.args)
 
 
 @pytest.fixture

@@ -37,6 +37,23 @@ NEW = ("new_zeros", "new_ones", "new_empty", "new_full")
 TAKE_NUMBERS = {"aten::fill_", "aten::masked_fill", "aten::masked_fill_", *INDEXING}
 
 
+# Programs, with their tables, that choose modules for runs of ours and for checkpoints.
+BY_TASK = {
+    "prune_heads": "predictor",
+    "measure pruning": "judging",
+    "measure head_importance": "importances",
+}
+
+
+def program_of(name: str, settings: dict) -> str:
+    """A program with these settings, as tests are marked with it: "measure pruning runs"."""
+    program = f"{name} {settings.get('table', '')}".strip()
+    if program not in BY_TASK:
+        return program
+    run = settings["options"]["run"] if name == "measure" else settings
+    return f"{program} {'checkpoints' if run['module'] is None else 'runs'}"
+
+
 class Storages:
     """Storages of tensors, so that a view is in if what it views is."""
 
@@ -196,6 +213,7 @@ def pretend_gpu(kind: str = "cuda") -> Iterator[Pretend]:
         patch.setattr(torch.cuda, "device_count", lambda: int(kind == "cuda"))
         patch.setattr(torch.cuda, "get_device_capability", lambda device=None: (8, 0))
         patch.setattr(torch.backends.mps, "is_available", lambda: kind == "mps")
+        patch.setenv("BOTTOMUP_DEVICE", kind)
         patch.setenv("CUBLAS_WORKSPACE_CONFIG", "")  # and afterwards as it was
         patch.delenv("CUBLAS_WORKSPACE_CONFIG")
         try:

@@ -141,6 +141,7 @@ def test_too_few_sentences_have_no_value(monkeypatch):
     assert found["value"].isna().all() and (found["n"] == 15).all() and len(found) == 3
 
 
+@pytest.mark.on_a_gpu("measure attention_trees")
 def test_the_program(measure, run_files, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(measure_of, "NEEDED", 3)
     run, options = {"objective": "lm", "seed": 1}, {"sentences": 100, "seed": 1}

@@ -652,6 +652,7 @@ def test_what_is_of_no_type_is_not_rare():
     assert hits == [0, 3 / 8]
 
 
+@pytest.mark.on_a_gpu("measure head_functions", "measure pruned_functions")
 def test_the_program(measure, tmp_path, corpus_files):
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
     corpus_files.save(initial, "lm", tmp_path / "model")

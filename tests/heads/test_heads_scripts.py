@@ -45,7 +45,7 @@ def trained(corpus_files, tmp_path_factory):
     """A run of MT, and the importance of its heads."""
     folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "device", lambda: torch.device("cpu"))
+        patch.setenv("BOTTOMUP_DEVICE", "cpu")
         run.train(
             run.Settings(**settings_of("mt", max_tokens=800)),
             {},
@@ -120,6 +120,7 @@ def prune(trained, corpus_files, run_script, tmp_path):
     return prune
 
 
+@pytest.mark.on_a_gpu("measure head_importance runs")
 def test_importance_of_each_head_and_kind(importance):
     table = pd.read_csv(importance)
     assert set(table["attention"]) == KINDS
@@ -314,6 +315,7 @@ def test_heads_of_a_checkpoint(measure_checkpoint):
     assert (functions["objective"] == "bert").all() and (functions["seed"] == 0).all()
 
 
+@pytest.mark.on_a_gpu("measure head_importance checkpoints")
 def test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss(measure_checkpoint):
     _, importance, _ = measure_checkpoint("marian")
     by_kind = importance.groupby("importance")["attention"].agg(set)
@@ -493,6 +495,7 @@ def test_from_scratch_the_decoder_learns_too(prune, trained, tmp_path):
         assert tiny.same_bytes(*decoders) == (method == "random")
 
 
+@pytest.mark.on_a_gpu("prune_heads runs", "measure pruning runs")
 def test_a_pruned_model_is_measured_as_the_smaller_one(
     prune, trained, corpus_files, measure, run_script, tmp_path
 ):

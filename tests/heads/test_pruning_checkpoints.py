@@ -65,7 +65,7 @@ def run_of(name):
 
 @pytest.fixture(autouse=True)
 def on_the_cpu(monkeypatch):
-    monkeypatch.setattr("bottomup.heads.checkpoints.predictor.device", lambda: torch.device("cpu"))
+    monkeypatch.setenv("BOTTOMUP_DEVICE", "cpu")
 
 
 @pytest.fixture(params=PRUNED)
@@ -383,6 +383,7 @@ def test_a_signal_stops_the_program(name, start, file, tmp_path, run_script, sig
     assert left.value.code == os.EX_TEMPFAIL
 
 
+@pytest.mark.on_a_gpu("prune_heads checkpoints", "measure pruning checkpoints")
 def test_programs_prune_and_measure(name, start, file, tmp_path, measure, run_script):
     """The rows of a checkpoint as it is and with fewer heads, as the figure draws them."""
     np.save(tmp_path / "blocks.npy", np.arange(24) % 3)

@@ -567,6 +567,7 @@ def test_attention_that_is_even_over_a_sliding_window_is_even(tmp_path):
 # The program.
 
 
+@pytest.mark.on_a_gpu("measure attention_patterns")
 def test_the_program(measure, tmp_path, corpus_files):
     corpus_files.save(initial, "mlm", tmp_path / "model")
     about, files = {"objective": "mlm", "seed": 2}, {"model": tmp_path / "model"}

@@ -363,6 +363,7 @@ def test_the_program_measures_a_run(measure, corpus_files, tmp_path, languages):
     assert table.query("pairs == 'dropped'")["value"].min() > 0.5
 
 
+@pytest.mark.on_a_gpu("measure bertscore")
 def test_a_checkpoint_reads_its_own_tokens(measure, tmp_path):
     texts = ["w3 w4 w5 w6 w7", "w6 w7 w8 w9 w3 w4", "w8 w9 w3 w4 w5 w6"] * 4 + ["w3 w4"]
     tiny.written(tmp_path, texts, target=texts)

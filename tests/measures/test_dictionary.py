@@ -219,6 +219,7 @@ def test_alikeness_by_hand():
     assert np.isnan(alikeness(code[:, 1:], known)["token"])
 
 
+@pytest.mark.on_a_gpu("measure dictionary")
 def test_the_program(measure, tmp_path):
     x, y = planted(2, 4, n=1400)
     occurrences(1400).to_parquet(tmp_path / "occurrences.parquet")

@@ -241,6 +241,7 @@ def probed_files(corpus_files, tmp_path):
     return files
 
 
+@pytest.mark.on_a_gpu("measure edge_probes")
 def test_the_program_measures_a_run(measure, probed_files, tmp_path, monkeypatch):
     monkeypatch.setattr(probe, "NEEDED", 10)
     monkeypatch.setattr(probes, "STRENGTHS", (1e-2,))

@@ -313,6 +313,7 @@ def mlm_options(**fates):
     }
 
 
+@pytest.mark.on_a_gpu("measure exact")
 def test_the_program(measure, known_files, tmp_path):
     run, options = {"objective": "mlm", "seed": 1}, mlm_options()
     measure("exact", run, options, **known_files, table=tmp_path / "mlm-1.csv", batch_tokens=200)

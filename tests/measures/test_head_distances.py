@@ -166,6 +166,7 @@ def test_of_models_that_read_one_side_and_both_only_queries_of_both_count():
     np.testing.assert_allclose(found(a, b, text).values[0], found(b, a, text).values[0].T)
 
 
+@pytest.mark.on_a_gpu("measure head_distances")
 def test_the_program(measure, tmp_path, corpus_files):
     for seed in (1, 2):
         folder = tmp_path / str(seed)

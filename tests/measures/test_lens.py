@@ -391,6 +391,7 @@ def known(corpus_files):
     return {"blocks": corpus_files.blocks("test"), "frequencies": corpus_files.frequencies}
 
 
+@pytest.mark.on_a_gpu("measure lens")
 @pytest.mark.parametrize("name", ["mlm", "mt"])
 def test_the_program(name, measure, corpus_files, read, known, tmp_path):
     corpus_files.save(drawn, name, tmp_path / "model")
@@ -441,6 +442,7 @@ def test_the_program_reads_the_text_without_token_dropout(
     pd.testing.assert_frame_equal(*found)
 
 
+@pytest.mark.on_a_gpu("measure beliefs")
 @pytest.mark.parametrize("name", ["lm", "mt"])
 def test_the_program_of_beliefs(name, measure, corpus_files, read, tmp_path):
     corpus_files.save(drawn, name, tmp_path / "model")

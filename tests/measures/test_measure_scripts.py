@@ -1,6 +1,7 @@
 """The programs of the measures, as the rules call them."""
 
 import logging
+import sys
 
 import numpy as np
 import pandas as pd
@@ -72,6 +73,13 @@ def run(tmp_path):
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def fewer_layers(gpu, monkeypatch):
+    """Two, of those that tests look at, on a pretended GPU, which is slow."""
+    if gpu:
+        monkeypatch.setattr(sys.modules[__name__], "LAYERS", 2)
+
+
 @pytest.fixture
 def measured(measure, run):
     """Measure a table of the views of `run`, called by their letters, and read it."""
@@ -93,6 +101,7 @@ def annotated(occurrences):
     return pd.DataFrame({**parts, "tag": tags})
 
 
+@pytest.mark.on_a_gpu("measure mutual_information")
 def test_mutual_information_of_each_layer_label_and_estimator(measure, run, caplog):
     labels = [
         {"label": "input", "positions": "replaced"},
@@ -296,6 +305,7 @@ def test_isotropy_of_each_layer(measured, run):
     assert raw[0] == pytest.approx(self_similarity(np.load(run / "a.npy")[0], words), rel=1e-6)
 
 
+@pytest.mark.on_a_gpu("measure probes")
 def test_probes_of_each_layer(measured, run):
     table = measured(
         "probes",
@@ -316,6 +326,7 @@ def test_probes_of_each_layer(measured, run):
     assert accuracy["value"].between(0.25, 0.75).all()
 
 
+@pytest.mark.on_a_gpu("measure context")
 def test_what_each_layer_says_of_the_tokens_around(measured, run):
     """Of a view that is the token before, and of layers that are noise."""
     occurrences = pd.read_parquet(run / "occurrences.parquet")
@@ -457,6 +468,7 @@ def influence_of(measure, tmp_path):
     return influence_of
 
 
+@pytest.mark.on_a_gpu("measure influence")
 def test_influence_in_a_checkpoint_is_by_word(influence_of, monkeypatch):
     """Of nine words the last, at which a comma stands, cannot be told from it: eight are read.
     Ranks are those of words, however many sub-words they have."""

@@ -418,6 +418,7 @@ def run(measure, files, table, settings=SETTINGS):
     measure("neighbors", {"objective": "lm", "seed": 2}, settings, **paths)
 
 
+@pytest.mark.on_a_gpu("measure neighbors")
 def test_the_program_tells_value_interval_and_chance_of_each_property(measure, files):
     run(measure, files, "table.csv")
     table = pd.read_csv(files / "table.csv")

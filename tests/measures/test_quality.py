@@ -328,6 +328,7 @@ def test_pruned_models_are_compared_by_bleu_or_the_probability_of_the_right_toke
     assert compared(scores | {"bleu": bleu}) is bleu
 
 
+@pytest.mark.on_a_gpu("measure quality")
 def test_program(tmp_path, corpus_files, measure):
     """Of an initial model, whose perplexity is near that of a uniform one."""
     corpus_files.save(initial, "mt", tmp_path / "model")

@@ -292,6 +292,7 @@ def test_forms_of_two_classes_are_two_words():
     assert [len(one.rows) for one in found] == [16, 16]
 
 
+@pytest.mark.on_a_gpu("measure senses")
 def test_the_program_tells_a_layer_with_senses_from_one_without(measure, tmp_path):
     occurrences, translations = text()
     many = [occurrences] + [

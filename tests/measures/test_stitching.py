@@ -223,6 +223,7 @@ def test_without_short_sentences_one_line():
         batches(drawn("lm"), objectives.load("lm", {}), text, 5, 1)
 
 
+@pytest.mark.on_a_gpu("measure stitching")
 @pytest.mark.parametrize("name", ["lm", "mt"])
 def test_the_program(name, measure, corpus_files, tmp_path):
     others = [("mlm", 3), ("untrained", 4), (name, 2)]

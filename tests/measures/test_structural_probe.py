@@ -423,6 +423,7 @@ def test_states_of_words_do_not_depend_on_the_sentences_beside_them(run_files):
     assert states(subject, nothing, ends[:0], 40).shape == (3, 0, tiny.SHAPE["d_model"])
 
 
+@pytest.mark.on_a_gpu("measure structural_probe")
 @pytest.mark.parametrize("needed", [3, 100])
 def test_the_program_measures_a_run(measure, run_files, tmp_path, monkeypatch, needed):
     """The root is the first word of each sentence, which positions tell."""

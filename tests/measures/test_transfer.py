@@ -245,6 +245,7 @@ def task_files(corpus_files, tmp_path, monkeypatch):
     return files | {"pairs": tmp_path / "test.parquet"}
 
 
+@pytest.mark.on_a_gpu("measure transfer")
 def test_the_program_measures_a_run(measure, task_files, tmp_path):
     options = {"tasks": ["origin", "relation", "tag"], "sentences": 6, "rates": [1e-3]}
     measure(

@@ -275,6 +275,7 @@ COLUMNS = [
 ]
 
 
+@pytest.mark.on_a_gpu("measure word_order")
 @pytest.mark.parametrize("objective", ["mt", "untrained"])
 def test_the_program_measures_a_run(measure, corpus_files, tmp_path, objective):
     vocab = len(pd.read_csv(corpus_files.frequencies)) + 4

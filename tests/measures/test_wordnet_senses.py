@@ -101,6 +101,7 @@ def test_of_few_words_nothing_is_said():
         assert found["value"].notna().all() == (n == NEEDED) and (found["n"] == n).all()
 
 
+@pytest.mark.on_a_gpu("measure wordnet")
 @pytest.mark.parametrize("name", ["lm", "mt"])
 def test_the_program(name, measure, tmp_path):
     """By brute force: each example alone through the model. The word before tells the sense."""

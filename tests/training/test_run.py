@@ -48,7 +48,7 @@ def settings_of(objective, seed=1, **training):
 @pytest.fixture(autouse=True)
 def on_the_cpu(monkeypatch):
     """Only there are the same bytes promised."""
-    monkeypatch.setattr(run, "device", lambda: torch.device("cpu"))
+    monkeypatch.setenv("BOTTOMUP_DEVICE", "cpu")
 
 
 @pytest.fixture
@@ -534,6 +534,7 @@ def test_two_jobs_of_one_run_train_it_once(trained, corpus_files, tmp_path):
     assert same_run(tmp_path / "twice", tmp_path / "once")
 
 
+@pytest.mark.on_a_gpu("train")
 def test_program(corpus_files, tmp_path, run_script):
     tokenizers = corpus_files.tokenizers("mt").values()
     run_script(

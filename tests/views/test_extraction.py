@@ -239,6 +239,7 @@ def test_words_that_are_not_seen_are_counted_by_reason(checkpoint, measure):
     }
 
 
+@pytest.mark.on_a_gpu("extract_views")
 def test_program(tmp_path, corpus_files, run_script):
     corpus_files.save(initial, "lm", tmp_path / "model")
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
