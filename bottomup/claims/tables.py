@@ -211,7 +211,9 @@ def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | No
         column: _draws(frame, column, without, _other_text(split))
         for column, without in arrays.items()
     }
-    n_blocks = without_blocks(frame[WITHOUT]).shape[1] if arrays else 0
+    n_blocks = 0
+    if arrays:
+        n_blocks = without_blocks(frame[next(iter(arrays))], frame[WITHOUT]).shape[1]
     rows = frame.drop(columns=[*arrays.values()])
     # Comparing and choosing text is several times faster with objects than with pandas' strings.
     texts = [name for name, of in rows.dtypes.items() if isinstance(of, pd.StringDtype)]
@@ -250,7 +252,7 @@ def blocks_of(tables: Tables) -> Blocks:
 
 def _draws(frame: pd.DataFrame, column: str, without: str, rng: np.random.Generator) -> np.ndarray:
     values = frame[column].to_numpy(float)[:, None]
-    blocks = without_blocks(frame[without])
+    blocks = without_blocks(frame[column], frame[without])
     n_blocks = blocks.shape[1]
     # With one block the spread is unknown.
     text = values + jackknife.deviations(values[:, 0], blocks) @ mixtures(n_blocks, rng)

@@ -86,7 +86,7 @@ def over_heads(rows: pd.DataFrame) -> Iterator[dict]:
         named = dict(zip(by, key, strict=True))
         baseline = of["baseline"].fillna(0).mean()
         value = of["value"].mean() - baseline
-        without = without_blocks(of[WITHOUT]).mean(axis=0) - baseline
+        without = without_blocks(of["value"], of[WITHOUT]).mean(axis=0) - baseline
         estimate = jackknife.estimate("value", value, without, _within(named["quantity"]))
         yield named | estimate | {"uniform": of["uniform"].mean(), "n": of["n"].min()}
 

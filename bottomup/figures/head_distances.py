@@ -89,7 +89,9 @@ def of_layers(rows: pd.DataFrame) -> Iterator[dict]:
             named["series"] = named["objective_a"]
         # Of each head with all blocks and without each.
         values = {
-            name: np.column_stack([some["value"], without_blocks(some[WITHOUT])]).mean(axis=0)
+            name: np.column_stack(
+                [some["value"], without_blocks(some["value"], some[WITHOUT])]
+            ).mean(axis=0)
             for name, some in of.groupby(["among", "quantity"])
         }
         quantities = {}

@@ -53,7 +53,7 @@ def _over_runs(rows: pd.DataFrame, within: Range) -> dict:
         return point | {"runs": 1, "n": n}
     noise = rows["noise"].to_numpy(float) if "noise" in rows else np.zeros(len(rows))
     seeds = rows[[name for name in SEEDS if name in rows]].to_numpy()
-    estimates = mean(values, without_blocks(rows[WITHOUT]), noise, seeds)
+    estimates = mean(values, without_blocks(rows["value"], rows[WITHOUT]), noise, seeds)
     low, high = interval(estimates, within)
     return point | {"low": low, "high": high, "runs": estimates.n_runs, "n": n}
 
@@ -68,7 +68,8 @@ def less(rows: pd.DataFrame, others: pd.DataFrame, on: list[str], within: Range)
     columns = [name for name in ("value", WITHOUT, "noise") if name in rows]
     both = rows.merge(others[[*on, *columns]], on=on, suffixes=("", "_other"))
     values = both["value"] - both["value_other"]
-    without = without_blocks(both[WITHOUT]) - without_blocks(both[f"{WITHOUT}_other"])
+    without = without_blocks(both["value"], both[WITHOUT])
+    without = without - without_blocks(both["value_other"], both[f"{WITHOUT}_other"])
     noise = np.hypot(both["noise"], both["noise_other"]) if "noise" in rows else 0.0 * values
     bounds = [
         jackknife.interval(value, of_blocks, within.of_differences, noise=of_draws)
@@ -92,7 +93,8 @@ def over_layers(rows: pd.DataFrame, by: list[str], within: Range) -> pd.DataFram
     documents: columns as in `over_runs`. A layer without a value leaves the group without one."""
     means = []
     for key, of in rows.groupby(by, sort=False):
-        value, without = of["value"].mean(skipna=False), without_blocks(of[WITHOUT]).mean(0)
+        value = of["value"].mean(skipna=False)
+        without = without_blocks(of["value"], of[WITHOUT]).mean(0)
         low, high = jackknife.interval(value, without, within)
         row = {"value": value, "ci_low": low, "ci_high": high, WITHOUT: without}
         means.append(dict(zip(by, key, strict=True)) | row)

@@ -153,11 +153,16 @@ def interval(estimates: Estimates, within: Range) -> tuple[float, float]:
     return (low, high) if low < high else (np.nan, np.nan)
 
 
-def without_blocks(arrays: pd.Series) -> np.ndarray:
-    """Values without each block, a row each; NaN if there are none and the spread is unknown."""
-    known = arrays.dropna()
-    rows = np.full((len(arrays), len(known.iloc[0]) if len(known) else 1), np.nan)
-    for place, values in enumerate(arrays):
-        if values is not None and np.ndim(values):
-            rows[place] = values
+def without_blocks(values: pd.Series, arrays: pd.Series) -> np.ndarray:
+    """The `arrays` of values without each block, a row each; NaN if there are none, or one block
+    alone, and the spread is unknown.
+
+    Of few occurrences the last blocks may hold none, and an array ends before them. Without these
+    a value stays as it is.
+    """
+    lengths = [np.size(array) if np.ndim(array) else 0 for array in arrays]
+    rows = np.full((len(arrays), max([1, *lengths])), np.nan)
+    for row, value, array, length in zip(rows, values, arrays, lengths, strict=True):
+        if length > 1 or length == len(row):
+            row[:length], row[length:] = array, value
     return rows

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
+from bottomup.measures import jackknife
 from bottomup.measures.jackknife import ANY, UNIT
 from bottomup.measures.over_runs import (
     MOST_DF,
@@ -101,9 +102,19 @@ def test_without_any_spread_there_is_no_interval():
 
 def test_arrays_that_are_missing_are_unknown():
     some = pd.Series([np.array([1.0, 2.0]), None, np.nan, np.array([3.0, 4.0])], index=[4, 4, 0, 1])
-    found = without_blocks(some)
+    found = without_blocks(pd.Series([1.5, 0.5, 0.5, 3.5], index=some.index), some)
     assert found[[0, 3]].tolist() == [[1, 2], [3, 4]] and np.isnan(found[1:3]).all()
-    assert np.isnan(without_blocks(pd.Series([None, None]))).all()
+    assert np.isnan(without_blocks(pd.Series([0.5, 0.5]), pd.Series([None, None]))).all()
+
+
+def test_without_a_block_that_holds_nothing_a_value_stays():
+    """The error is that of the blocks that do; of one block alone nothing is known."""
+    arrays = [np.array([0.4, 0.7, 0.5, 0.9]), np.array([0.4, 0.7]), np.array([0.4])]
+    values = pd.Series([0.6, 0.6, 0.6])
+    found = without_blocks(values, pd.Series(arrays))
+    assert found.shape == (3, 4) and found[0].tolist() == arrays[0].tolist()
+    errors = [jackknife.error(0.6, row) for row in found]
+    assert errors[1] == pytest.approx(jackknife.error(0.6, arrays[1])) and np.isnan(errors[2])
 
 
 def covered(n_runs, ratio, n_studies=3000, n_blocks=20):
