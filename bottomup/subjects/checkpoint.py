@@ -108,9 +108,11 @@ class Checkpoint(Subject):
 
     @cached_property
     def ordinary(self) -> list[int]:
-        """A few ids of tokens of text; the first four differ, if the model has as many."""
+        """A few ids of tokens of text; the first four differ, if the model has as many. The mask is
+        none: ESM scales all of a sentence by how many it has."""
         known = range(self.vocab_size or len(self.pretrained))
-        text = list(islice((i for i in known if i not in {*self.special, self.padding}), 4))
+        others = {*self.special, self.padding, self.mask}
+        text = list(islice((i for i in known if i not in others), 4))
         return (text or [0]) * 4
 
     @property

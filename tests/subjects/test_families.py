@@ -12,6 +12,8 @@ from transformers import (
     BertLMHeadModel,
     DebertaV2Config,
     DebertaV2ForMaskedLM,
+    EsmConfig,
+    EsmForMaskedLM,
     Gemma2Config,
     Gemma2ForCausalLM,
     MistralConfig,
@@ -22,6 +24,8 @@ from transformers import (
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
+from bottomup.heads.checkpoints.predictor import CheckpointPredictor
+from bottomup.heads.checkpoints.projections import what_reads_heads
 from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH, Family
 from tests.tiny import noise, same_bytes
@@ -372,6 +376,15 @@ def test_what_attention_cannot_hide_is_not_said_to_be_hidden(tmp_path, family):
     assert subject.hidden_states(ids, torch.ones(subject.layers, subject.heads))
     with pytest.raises(UserError, match="be changed: its layers mix tokens by more than attention"):
         subject.hidden_states(ids, hidden=ids == 5)
+
+
+def test_what_is_found_by_trying_is_not_tried_on_the_mask(tmp_path):
+    """ESM scales all of a sentence by the share of masks in it, and leaves these out."""
+    config = EsmConfig(**families.BERT, mask_token_id=1, token_dropout=True)
+    subject = subjects.load(families.save(Family(config, EsmForMaskedLM, ""), tmp_path))
+    assert subject.mask == 1 and subject.hides
+    predictor = CheckpointPredictor(tmp_path, subject)
+    assert len(what_reads_heads(predictor)) == LAYERS * HEADS
 
 
 @pytest.mark.parametrize(
