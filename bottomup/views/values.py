@@ -15,6 +15,9 @@ from bottomup.core.errors import UserError
 
 # A variance of at most this share of the squared mean is a constant's rounding error in float64.
 CONSTANT = 1e-24
+# Squares of squares must have room in float64, so this is the most that a number or a variance may
+# be, and a neuron that varies by less than `LEAST` is constant. All float32 lies between.
+LARGEST, LEAST = 1e100, 1e-50
 # Rows to convert to float64 at once.
 BLOCK_ROWS = 8192
 
@@ -29,8 +32,8 @@ def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
 
     measure: what needs the view, for errors. columns: further values, one for each row.
 
-    Raises UserError unless the view is a matrix of finite real numbers with at least one row, and
-    each column has one value for each row.
+    Raises UserError unless the view is a matrix of finite real numbers with at least one row, none
+    beyond `LARGEST`, not all below `LEAST` but for 0, and each column has one value for each row.
     """
     rows = shaped(view)
     for name, column in columns.items():
@@ -41,8 +44,12 @@ def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
             )
     if not len(rows):
         raise UserError(f"a view of 0 occurrences; {measure} needs some; raise occurrences.n")
-    for block in blocks_of(rows):
-        require_finite(block, measure)
+    largest = max(require_finite(block, measure) for block in blocks_of(rows))
+    if 0 < largest < LEAST:
+        raise UserError(
+            f"the largest number of a view is {largest:g}; {measure} needs one of at least "
+            f"{LEAST:g}; multiply the view by a power of 2"
+        )
     return rows
 
 
@@ -72,13 +79,16 @@ def require_same_rows(x: np.ndarray | Tensor, y: np.ndarray | Tensor) -> None:
         )
 
 
-def require_finite(numbers: np.ndarray, measure: str) -> None:
-    """Raise UserError for NaN or infinity."""
-    if not np.isfinite(numbers).all():
+def require_finite(numbers: np.ndarray, measure: str) -> float:
+    """How large the largest number is; UserError for NaN, infinity and what is beyond `LARGEST`."""
+    ends = numbers.max(initial=0), numbers.min(initial=0)
+    largest = max(abs(float(end)) for end in ends)
+    if not largest <= LARGEST:
         raise UserError(
-            f"a view holds NaN or infinity; {measure} needs finite numbers; "
-            "look for a diverged run, or set views.dtype to float32"
+            f"a view holds NaN or infinity, or numbers too large to square; {measure} needs finite "
+            "numbers; look for a diverged run, or set views.dtype to float32"
         )
+    return largest
 
 
 def blocks_of(rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -89,8 +99,8 @@ def blocks_of(rows: np.ndarray) -> Iterator[np.ndarray]:
 
 def deviations(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """The standard deviation of each neuron, `[d]`; infinity for a constant neuron, so that the
-    neuron divided by it is 0."""
-    varies = variance > CONSTANT * np.square(mean)
+    neuron divided by it is 0. It is constant to rounding, or to `LEAST`."""
+    varies = variance > np.maximum(CONSTANT * np.square(mean), LEAST**2)
     return np.sqrt(np.where(varies, variance, np.inf))
 
 
@@ -100,8 +110,8 @@ def varying_deviations(variance: np.ndarray, mean: np.ndarray, measure: str) -> 
     deviation = deviations(variance, mean)
     if np.isinf(deviation).all():
         raise UndefinedError(
-            f"a view is the same at all occurrences; {measure} needs one that varies; "
-            "look for a run or layer that collapsed"
+            f"a view is the same at all occurrences (to {LEAST:g}); {measure} needs one that "
+            "varies; look for a run or layer that collapsed"
         )
     return deviation
 

@@ -87,6 +87,16 @@ def test_the_scale_of_views_costs_no_digits(measure, seed, a, b):
 
 
 @of_two
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e-300, 1e-100, 1e100, 1e300])
+def test_a_scale_that_costs_all_digits_is_refused(measure, scale):
+    x, y = pair(1)
+    for views in ((scale * x, y), (x, scale * y)):
+        with pytest.raises(UserError, match=r"to 1e-50|too large to square|at least 1e-50"):
+            measure(*views)
+
+
+@of_two
 @given(SEEDS)
 def test_the_order_of_occurrences_is_nothing(measure, seed):
     x, y = pair(seed)

@@ -1,5 +1,7 @@
 """Scales of neurons and views, by hand."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,22 @@ def test_columns_have_a_value_for_each_row():
     assert checked([[1, 2], [3, 4]], "a test", words=["a", "b"]).shape == (2, 2)
     with pytest.raises(UserError, match=r"words of shape \(3,\) for a view of 2 occurrences"):
         checked([[1, 2], [3, 4]], "a test", words=["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [(1e200, "too large to square"), (1e-60, "largest number of a view is 1e-60"), (0.0, None)],
+)
+def test_no_view_is_beyond_what_can_be_squared(scale, said):
+    with pytest.raises(UserError, match=said) if said else nullcontext():
+        checked(scale * STEPS, "a test")
+    assert np.isinf(deviations(np.array([min(scale, 1e-60) ** 2]), np.zeros(1))).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, bool, np.int8, np.uint8, np.int64])
+def test_numbers_of_any_format_may_be_as_large_as_it_holds(dtype):
+    ends = np.finfo(dtype) if np.dtype(dtype).kind == "f" else None
+    largest = ends.max if ends else True if dtype is bool else np.iinfo(dtype).max
+    assert checked(np.array([[largest], [0]], dtype=dtype), "a test").dtype == dtype
+    if ends:
+        assert checked(np.array([[ends.smallest_subnormal]]), "a test") > 0
