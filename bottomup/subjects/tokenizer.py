@@ -146,6 +146,10 @@ def _cut_alike(made: tokenizers.Tokenizer, saved: tokenizers.Tokenizer) -> bool:
 
 
 def _from(tokenizer: Tokenizer, folder: Path) -> Tokenizer:
-    """A tokenizer that is said to be from its folder."""
+    """A tokenizer that is said to be from its folder, out of which some in Python copy files when
+    they are saved."""
     tokenizer.name_or_path = str(folder)
+    for name in () if tokenizer.is_fast else tokenizer.vocab_files_names:
+        if isinstance(path := getattr(tokenizer, name, None), str):
+            setattr(tokenizer, name, str(folder / Path(path).name))
     return tokenizer

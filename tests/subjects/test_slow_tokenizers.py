@@ -22,6 +22,8 @@ from transformers import (
     MyT5Tokenizer,
     PreTrainedTokenizerBase,
     ProphetNetTokenizer,
+    RobertaConfig,
+    RobertaForMaskedLM,
 )
 
 from bottomup import subjects
@@ -91,6 +93,22 @@ def m2m(tmp_path):
     model = M2M100ForConditionalGeneration(M2M100Config(**shape | {"pad_token_id": 1}))
     noise(model, 1, 0.3).save_pretrained(folder)
     (folder / "tokenizer_config.json").write_text('{"src_lang": "en"}')
+    return folder
+
+
+@pytest.fixture
+def phobert(tmp_path):
+    """Its class copies its files when it is saved."""
+    folder = tmp_path / "phobert"
+    folder.mkdir()
+    letters = sorted({*"".join(ENGLISH)} - {" "})
+    words = [*letters, *(f"{letter}@@" for letter in letters)]
+    (folder / "vocab.txt").write_text("".join(f"{word} 1\n" for word in words))
+    (folder / "bpe.codes").write_text("#version\nt h 3\n")
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "PhobertTokenizer"}')
+    shape = {"vocab_size": len(words) + 5, "pad_token_id": 1, "max_position_embeddings": 60}
+    model = RobertaForMaskedLM(RobertaConfig(**families.BERT | shape))
+    noise(model, 1, 0.3).save_pretrained(folder)
     return folder
 
 
@@ -207,14 +225,16 @@ def test_a_text_is_cut_each_time_in_the_same_way(name, request):
     assert all(found.encode(ENGLISH[0]).ids == expected for _ in range(5))
 
 
-@pytest.mark.parametrize("name", ["marian", "m2m"])
+@pytest.mark.parametrize(
+    ("name", "file"), [("marian", "vocab.json"), ("m2m", "vocab.json"), ("phobert", "bpe.codes")]
+)
 @pytest.mark.parametrize("twin", [None, 1])
-def test_goes_into_a_study(name, twin, request, tmp_path):
+def test_goes_into_a_study(name, file, twin, request, tmp_path):
     folder = request.getfixturevalue(name)
     open_checkpoint(tmp_path / "model", tmp_path, Checkpoint(folder=str(folder)), twin)
     # The rule promises the file, on which results depend.
     named = json.loads((tmp_path / "model/tokenizer.json").read_text())["in_python"]
-    assert named["vocab.json"] == digest(tmp_path / "model/vocab.json")
+    assert named[file] == digest(tmp_path / "model" / file)
     opened, given = subjects.load(tmp_path / "model"), subjects.load(folder)
     np.testing.assert_array_equal(read(opened, ENGLISH).tokens.ids, read(given, ENGLISH).tokens.ids)
     ids = torch.tensor([read(given, ENGLISH).tokens.sentence(0).tolist()])
