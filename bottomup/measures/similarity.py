@@ -49,10 +49,10 @@ from bottomup.views.moments import Moments, merged
 from bottomup.views.values import (
     CONSTANT,
     UndefinedError,
+    as_array,
     checked,
     require_finite,
     require_same_rows,
-    shaped,
     varying_deviations,
 )
 
@@ -112,7 +112,7 @@ def linear_cka(x: np.ndarray, y: np.ndarray, debiased: bool = True) -> float:
     >>> abs(linear_cka(x, unrelated)) < 0.1 < linear_cka(x, unrelated, debiased=False)
     True
     """
-    x, y = shaped(x), shaped(y)
+    x, y = as_array(x), as_array(y)
     if debiased:
         return debiased_cka_from_moments(moments_with_norms(x, y, _centers(x, y)))
     return cka_from_moments(moments_of(x, y))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import overload
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -27,7 +28,7 @@ class UndefinedError(UserError):
     a table has no value there."""
 
 
-def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
+def checked(view: ArrayLike | Tensor, measure: str, **columns: ArrayLike) -> np.ndarray:
     """The view as an array, if it can be measured; a memory map stays one.
 
     measure: what needs the view, for errors. columns: further values, one for each row.
@@ -35,7 +36,7 @@ def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
     Raises UserError unless the view is a matrix of finite real numbers with at least one row, none
     beyond `LARGEST`, not all below `LEAST` but for 0, and each column has one value for each row.
     """
-    rows = shaped(view)
+    rows = as_array(view)
     for name, column in columns.items():
         if np.shape(column) != (len(rows),):
             raise UserError(
@@ -51,6 +52,15 @@ def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
             f"{LEAST:g}; multiply the view by a power of 2"
         )
     return rows
+
+
+def as_array(view: ArrayLike | Tensor) -> np.ndarray:
+    """As `shaped`, but as an array if it is a tensor, such as the states of a subject."""
+    rows = shaped(view)
+    if not isinstance(rows, Tensor):
+        return rows
+    rows = rows.detach().cpu()
+    return (rows.float() if rows.dtype == torch.bfloat16 else rows).numpy()
 
 
 @overload

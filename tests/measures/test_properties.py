@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -110,6 +111,14 @@ def test_occurrences_that_come_twice_count_as_once(measure, seed):
     x, y = pair(seed)
     twice = np.repeat(np.arange(N), 2)
     assert measure(x[twice], y[twice]) == pytest.approx(measure(x, y), abs=1e-9)
+
+
+@of_two
+@given(SEEDS, st.sampled_from([torch.float64, torch.float32, torch.bfloat16]))
+def test_views_may_be_the_states_of_a_subject(measure, seed, dtype):
+    x, y = (torch.from_numpy(8 * view).to(dtype).requires_grad_() for view in pair(seed))
+    exact = measure(*(view.detach().double().numpy() for view in (x, y)))
+    assert measure(x, y) == pytest.approx(exact, abs=1e-12)
 
 
 @of_two

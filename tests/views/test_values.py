@@ -4,6 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+import torch
 
 from bottomup.core.errors import UserError
 from bottomup.views import values
@@ -68,6 +69,12 @@ def test_columns_have_a_value_for_each_row():
     assert checked([[1, 2], [3, 4]], "a test", words=["a", "b"]).shape == (2, 2)
     with pytest.raises(UserError, match=r"words of shape \(3,\) for a view of 2 occurrences"):
         checked([[1, 2], [3, 4]], "a test", words=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_the_states_of_a_subject_are_a_view(dtype):
+    states = torch.from_numpy(STEPS).to(dtype).requires_grad_()
+    assert checked(states, "a test").tolist() == STEPS.tolist()
 
 
 @pytest.mark.parametrize(
