@@ -205,9 +205,9 @@ class Subject(ABC):
         Raises
         ------
         UserError
-            For ids that the model does not know or of another shape, a sentence longer than
-            `max_length`, lengths that cannot be or are needed and not given, gates of another
-            shape, or gates or hidden tokens where it has no attention.
+            For ids that the model does not know or of another shape or type, a sentence longer than
+            `max_length`, lengths that cannot be or are needed and not given, gates or hidden tokens
+            of another shape, or where it has no attention.
         """
         return self._checked(ids, gates, hidden, lengths, output_hidden_states=True).hidden_states
 
@@ -268,7 +268,9 @@ class Subject(ABC):
         """Which places are tokens and not padding, bool `[batch, length]`; lengths: as in
         `hidden_states`."""
         places = torch.arange(ids.shape[1], device=ids.device)
-        lengths = self._inferred_lengths(ids) if lengths is None else lengths.to(ids.device)
+        if lengths is None:
+            lengths = self._inferred_lengths(ids)
+        lengths = torch.as_tensor(lengths, device=ids.device)
         if lengths.shape != ids.shape[:1] or ((lengths < 1) | (lengths > ids.shape[1])).any():
             raise UserError(
                 f"lengths {lengths.tolist()} for ids of shape {tuple(ids.shape)}; allowed: one for "
@@ -333,28 +335,40 @@ class Subject(ABC):
         lengths: Tensor | None,
         **wanted: bool,
     ) -> Encoding:
-        if ids.ndim != 2:
+        ids = torch.as_tensor(ids, device=self.device)
+        whole = not ids.is_floating_point() and ids.dtype != torch.bool
+        if ids.ndim != 2 or not ids.numel() or not whole:
             raise UserError(
-                f"ids of shape {tuple(ids.shape)}; allowed: (batch, length), a row a sentence"
+                f"ids of shape {tuple(ids.shape)} and type {ids.dtype}; allowed: whole numbers of "
+                "shape (batch, length), a row a sentence"
             )
         length, most = ids.shape[1], self.max_length
         if most is not None and length > most:
             raise UserError(
                 f"a sentence has {length} tokens; {self._name} reads at most {most}; cut it"
             )
-        ids = ids.to(self.device)
+        ids = ids.long()
         tokens = self.tokens(ids, lengths)
         self.require_known(ids[tokens], self.vocab_size)
         able = (gates is None or self.heads) and (hidden is None or self.hides)
         if not able:
             raise UserError(self._no_attention("changed"))
-        if gates is not None and gates.shape != (self.layers, self.heads):
-            raise UserError(
-                f"gates of shape {tuple(gates.shape)}; allowed: ({self.layers}, {self.heads}), one "
-                "for each head"
-            )
+        if gates is not None:
+            gates = torch.as_tensor(gates, dtype=torch.float32, device=self.device)
+            if gates.shape != (self.layers, self.heads):
+                raise UserError(
+                    f"gates of shape {tuple(gates.shape)}; allowed: ({self.layers}, {self.heads}), "
+                    "one for each head"
+                )
         if hidden is not None:
-            hidden = hidden.expand(self.layers, *ids.shape)
+            hidden = torch.as_tensor(hidden, dtype=torch.bool, device=self.device)
+            of_layers = (self.layers, *ids.shape)
+            if hidden.shape not in (ids.shape, of_layers):
+                raise UserError(
+                    f"hidden tokens of shape {tuple(hidden.shape)}; allowed: {tuple(ids.shape)}, "
+                    f"as the ids, or {of_layers}, for each layer"
+                )
+            hidden = hidden.expand(of_layers)
         return self._read(self.filled(ids, tokens), tokens, gates, hidden, **wanted)
 
     def require_known(self, ids: Tensor, known: int | None) -> None:

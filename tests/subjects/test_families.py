@@ -3,9 +3,11 @@
 from contextlib import nullcontext
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 import transformers
+from torch import Tensor
 from transformers import (
     AutoModel,
     BertConfig,
@@ -410,11 +412,32 @@ def test_where_tokens_compete_for_room_none_is_said_to_be_hidden(tmp_path, famil
             subject.hidden_states(torch.tensor([[5, 6]]), hidden=torch.tensor([[True, False]]))
 
 
-def test_ids_of_one_sentence_without_a_batch(subject, ids):
-    with pytest.raises(UserError, match=r"ids of shape \(\d+,\); allowed: \(batch, length\)"):
-        subject.hidden_states(ids[0])
-    with pytest.raises(UserError, match=r"ids of shape \(\d+,\); allowed: \(batch, length\)"):
-        subject.attentions(ids[0])
+@pytest.mark.parametrize(
+    "change",
+    [lambda ids: ids[0], lambda ids: ids[:0], lambda ids: ids[:, :0], Tensor.float, Tensor.bool],
+)
+def test_ids_that_are_no_sentences(subject, ids, change):
+    for read in (subject.hidden_states, subject.attentions):
+        with pytest.raises(UserError, match=r"ids of shape \(.*\) and type torch.\w+; allowed"):
+            read(change(ids))
+
+
+def test_hidden_tokens_of_another_shape(subject, ids):
+    for shape in [(2, 3), (1, 2, 5), (3, 2, 5), (5,)]:
+        with pytest.raises(UserError, match=r"hidden tokens of shape .*; allowed: \(2, 5\), "):
+            subject.hidden_states(ids, hidden=torch.zeros(shape, dtype=torch.bool))
+
+
+def test_numbers_need_no_format_of_their_own(subject, ids):
+    """Lists, arrays, and tensors of other types are what they say."""
+    gates, hidden = torch.full((LAYERS, HEADS), 0.5), ids == 6
+    lengths = torch.tensor([5, 3])
+    expected = subject.hidden_states(ids, gates, hidden, lengths)
+    as_arrays = ids.int().numpy(), gates.double().numpy(), hidden.float(), lengths.tolist()
+    for change in (lambda part: part, np.ndarray.tolist):
+        some = [change(part) for part in as_arrays[:2]]
+        found = subject.hidden_states(*some, *as_arrays[2:])
+        assert all(map(torch.equal, found, expected))
 
 
 def test_gates_of_another_shape(subject, ids):
