@@ -363,8 +363,8 @@ def nearest(
     Raises
     ------
     UserError
-        If there are no more than `k` rows, `k` is below 1, the metric is another, or the view
-        holds NaN or infinity.
+        If there are no more than `k` rows, `k` is below 1, the metric is another, queries are no
+        numbers of rows, or the view holds NaN or infinity.
 
     Examples
     --------
@@ -388,7 +388,12 @@ def nearest(
     points = _points(checked(view, "a search for neighbors"), metric)
     # Equal rows share one column of distances, or rounding could separate them.
     columns = torch.from_numpy(pd.factorize(_bytes(points.numpy()))[0])
-    rows = torch.arange(len(points)) if queries is None else torch.as_tensor(queries)
+    numbers = np.arange(len(points)) if queries is None else np.asarray(queries)
+    if numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(points))).all():
+        raise UserError(
+            f"queries of type {numbers.dtype}; allowed: numbers of rows, 0 to {len(points) - 1}"
+        )
+    rows = torch.from_numpy(numbers.astype(np.int64))
     device = torch.device(device or best_device())
     neighbors, unsure = _nearest(points.float().to(device), columns.to(device), k, rows)
     if unsure.any():

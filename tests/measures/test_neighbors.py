@@ -154,6 +154,13 @@ def test_what_has_no_neighbors_is_refused(view, k, message):
         nearest(view, k)
 
 
+@pytest.mark.parametrize("queries", [[5], [-1], [True, False, True, False, True], [0.0]])
+def test_queries_are_numbers_of_rows(queries):
+    with pytest.raises(UserError, match=r"queries of type .*; allowed: numbers of rows, 0 to 4"):
+        nearest(np.eye(5), 1, queries=np.array(queries))
+    assert nearest(np.eye(5), 1, queries=[4, 0]).tolist() == [[0], [1]]
+
+
 def test_as_many_of_each_of_the_most_frequent_tokens_are_drawn():
     occurrences = text()
     # In training the most frequent, here one of the rarest: the rank decides.
