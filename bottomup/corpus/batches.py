@@ -153,8 +153,8 @@ def forever(
         what = "a sentence with its translation," if text.joined else "a sentence"
         raise UserError(
             f"{what} of {longest} tokens does not fit into a batch of {batch_tokens}; "
-            "raise training.batch_tokens (in pruning.training, to prune heads) or lower "
-            "corpus.cleaning.max_words"
+            "raise training.batch_tokens (in pruning.training, to prune heads), or lower "
+            "corpus.splits.packed_words if the text is packed, else corpus.cleaning.max_words"
         )
     if any(length < shortest for length, _ in short_first):
         raise UserError(

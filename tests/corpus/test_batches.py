@@ -138,6 +138,7 @@ def test_a_sentence_that_fits_into_no_batch(longer):
     with pytest.raises(UserError) as error:
         next(forever(Text(**sides), 10, seed=1))
     assert "11 tokens" in str(error.value) and "training.batch_tokens" in str(error.value)
+    assert "corpus.splits.packed_words" in str(error.value), "what a passage is as long as"
     assert "\n" not in str(error.value)
     assert next(forever(Text(**sides), 11, seed=1)).size
     assert [batch.tolist() for batch in in_order(Text(**sides), 10)] == [[0], [1]]
