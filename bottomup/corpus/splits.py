@@ -59,7 +59,7 @@ def split(
     of a test split of one document, or of one that has most of its words.
     """
     documents, names = pd.factorize(pairs["document"])
-    if packed_words is not None and len(names) == len(pairs):
+    if packed_words is not None and 0 < len(names) == len(pairs):
         raise UserError(
             "corpus.splits.packed_words: no document of this text has two sentences; allowed: "
             "null, or text whose documents are named"

@@ -102,3 +102,10 @@ def test_text_without_documents_is_refused():
     pairs = table(*((f"line{i}", f"word{i} word", "wort") for i in range(9)))
     with pytest.raises(UserError, match="packed_words: no document of this text has two"):
         split(pairs, **SIZES, packed_words=8)
+
+
+def test_where_cleaning_leaves_no_text_documents_are_not_to_blame():
+    raw = pd.DataFrame({"document": "page", "source": ["Click it.", "Close it."]})
+    cleaned, _, _ = clean(joined({"files": raw}), ["en"], 3, 100, 3.0)
+    with pytest.raises(UserError, match=r"leave no text to train on.*step too_short dropped 2"):
+        split(cleaned, **SIZES, packed_words=8)
