@@ -27,8 +27,7 @@ def main(arguments: argparse.Namespace) -> None:
     table = read_table(arguments.occurrences, columns=columns)
     if arguments.written:
         words, rows = of_occurrences(subject, table, *arguments.written)
-        stands = words.standing(subject.backward)
-        ends = (words.first, words.last) if settings.pooling == "mean" else (stands, stands)
+        ends = words.pooled(settings.pooling, subject.backward)
         first, last = (of_words[rows] for of_words in ends)
         text, table = words.tokens, table.assign(first=first, position=last)
     subject.on(device())

@@ -18,6 +18,7 @@ from bottomup.corpus.tokens import NO_WORD
 from bottomup.corpus.words import spans
 from bottomup.subjects import Subject
 from bottomup.subjects.words import encode
+from bottomup.views.extraction import means
 
 
 def cosines(vectors: np.ndarray, center: np.ndarray) -> np.ndarray:
@@ -34,13 +35,14 @@ def cosines(vectors: np.ndarray, center: np.ndarray) -> np.ndarray:
 
 
 def words_of(
-    subject: Subject, sentence: str, tokenizer: Path | None
+    subject: Subject, sentence: str, tokenizer: Path | None, pooling: str
 ) -> tuple[list[str], list[np.ndarray]]:
     """The words of a sentence that a subject sees, as they are written, and its representations of
-    them at each layer, `[n_words, d_model]`: those of the sub-words that stand for them.
+    them at each layer, `[n_words, d_model]`.
 
     sentence: as from `corpus.cleaning.cleaned`.
     tokenizer: the one whose words they are; None for the subject's own.
+    pooling: what stands for a word, see `Words.pooled`; as in the views of which they are centered.
     """
     own = load_tokenizer(tokenizer) if tokenizer else subject.tokenizer
     assert isinstance(own, Tokenizer)  # a run has one; for a checkpoint it is given
@@ -48,10 +50,11 @@ def words_of(
     read = encode(subject.tokenizer, [sentence], [places], subject.max_length)
     ids = torch.from_numpy(np.asarray(read.tokens.ids, dtype=np.int64))[None]
     layers = subject.hidden_states(ids, lengths=torch.tensor([ids.shape[1]]))
-    stands = read.standing(subject.backward)
-    seen = np.flatnonzero(stands != NO_WORD)
+    first, last = read.pooled(pooling, subject.backward)
+    seen = np.flatnonzero(last != NO_WORD)
     words = [text[start:end] for start, end in (places[number] for number in seen)]
-    return words, [states[0, stands[seen]].float().numpy() for states in layers]
+    of_words = np.zeros_like(seen), first[seen], last[seen]
+    return words, [means(states.float().numpy(), *of_words) for states in layers]
 
 
 def against_each_other(

@@ -60,6 +60,12 @@ class Words:
         """The place of the sub-word that stands for each word, see `stands_for_word`."""
         return self.first if backward else self.last
 
+    def pooled(self, pooling: str, backward: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The places of the first and the last of the sub-words whose mean is each word: of all of
+        its own (`mean`), or of the one that stands for it (`last`)."""
+        stands = self.standing(backward)
+        return (self.first, self.last) if pooling == "mean" else (stands, stands)
+
     def not_read(self) -> Iterator[dict]:
         """Rows of a table: unit, reason, n and total. n counts words not aligned for each reason,
         words that are read as unknown, or sentences cut off, out of total."""

@@ -1,6 +1,6 @@
 """The words of one sentence against each other, at each layer of one subject.
 
-A word is seen through its last sub-word, and through its first where a model reads from the end.
+A word is seen through its sub-words as `views.pooling` says, as in the views.
 """
 
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ TABLE = Table(
     options=lambda slices, of: {
         **dict(slices.study.measures.sentence),
         "language": slices.languages["source"],
+        "pooling": slices.study.views.pooling,
     },
     writes=("csv",),
     memory=(1000, 0.5, 4),
@@ -54,9 +55,10 @@ class Keys(Section):
 
 
 class Settings(Keys):
-    """Also the language of the sentence."""
+    """Also the language of the sentence, and what stands for a word."""
 
     language: str
+    pooling: str
 
 
 def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
@@ -69,7 +71,8 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
 
     written = seen.paths("written")  # the text, and the tokenizer whose words all subjects see
     text = cleaned(settings.text, settings.language)
-    words, layers = words_of(seen.subject, text, written[1] if written else None)
+    tokenizer = written[1] if written else None
+    words, layers = words_of(seen.subject, text, tokenizer, settings.pooling)
     views = load_array(seen.needed("views"), mapped=True)
     seen_words = np.flatnonzero(~np.isnan(views[0, :, 0]))  # words that this subject sees
     centers = [mean_and_deviation(view[seen_words])[0] for view in views]

@@ -90,7 +90,7 @@ measure_lens=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.sourc
 measure_agreement=measure --reads model(runs/mlm-1/model) pairs=corpus/test.parquet word_tokenizer=corpus/tokenizer.source.json annotation=corpus/annotation.parquet blocks=corpus/blocks.test.npy train=corpus/tokens/train.source/{arrays} --writes measures/agreement/mlm-1.csv measures/agreement/mlm-1.parquet
 = run.objective mlm; run.seed 1; sees subjects; options.run.module mlm; options.items 250; options.whole_items 15; options.seen 20; options.seed 1
 measure_sentence=measure --reads model(runs/mlm-1/model) views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/sentence/mlm-1.csv
-= run.objective mlm; run.seed 1; sees subjects; options.text Click the button to open the file in the dialog.
+= run.objective mlm; run.seed 1; sees subjects; options.pooling last; options.text Click the button to open the file in the dialog.
 measure_probes=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/probes/mlm-1.csv measures/probes/mlm-1.parquet
 = table probes; options.tasks ["tag"]
 align_words --test corpus/tokens/test.{source,target} --train corpus/tokens/train.{source,target} --tokenizers corpus/tokenizer.{source,target}.json --translations corpus/translations.parquet
