@@ -350,8 +350,9 @@ class Views(Section):
     dtype: Literal["float16", "float32"] = key("type of the numbers in view files")
     pooling: Literal["last", "mean"] = key(
         "what stands for a word if occurrences.unit is word: its last sub-word (its first, of a "
-        "model that reads from the end), or the mean of all; in any case influence hides and "
-        "compares single sub-words, and heads are judged by the weights between sub-words"
+        "model that reads from the end), or the mean of all; in any case tables that read no "
+        "views, such as structural_probe, see a word through the one sub-word, influence "
+        "hides and compares single sub-words, and heads are judged by the weights between them"
     )
 
 
