@@ -6,6 +6,8 @@ Inputs: the pairs of each source.
 Outputs: clean.parquet; cleaning.csv, what each step did; cleaning_examples.csv.
 """
 
+import csv
+
 from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Cleaning
@@ -29,7 +31,8 @@ def main(arguments):
     )
     pairs.to_parquet(arguments.clean, index=False)
     counts.to_csv(arguments.counts, index=False)
-    examples.to_csv(arguments.examples, index=False)
+    # In quotes, since raw text may have a carriage return, at which readers would end the row.
+    examples.to_csv(arguments.examples, index=False, quoting=csv.QUOTE_NONNUMERIC)
 
 
 if __name__ == "__main__":

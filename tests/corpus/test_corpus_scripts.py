@@ -206,6 +206,21 @@ def test_cleaning_keeps_the_order_the_names_and_the_limits_that_it_is_given(tmp_
     assert kept[3.0] == [("b", same[0]), ("a", "Save all of these files.")]
 
 
+def test_a_carriage_return_in_raw_text_ends_no_row_of_the_examples(tmp_path, run_script):
+    raw = "Click the\rFile menu."
+    pair = {"document": "page", "element": "1", "source": raw}
+    pd.DataFrame([pair]).to_parquet(tmp_path / "pairs.parquet")
+    limits = {"min_words": 1, "max_words": 9, "max_length_ratio": 3.0}
+    files = [("pairs", "pairs.parquet"), ("clean", "clean.parquet")]
+    files += [("counts", "counts.csv"), ("examples", "examples.csv")]
+    arguments = [part for name, file in files for part in (f"--{name}", tmp_path / file)]
+    run_script("clean_corpus", limits | {"origins": ["a"], "languages": ["en"]}, *arguments)
+    assert pd.read_csv(tmp_path / "examples.csv")["source"].tolist() == [raw]
+    assert pd.read_parquet(tmp_path / "clean.parquet")["source"].tolist() == [
+        "Click the File menu."
+    ]
+
+
 def test_each_side_has_sub_words_of_its_own(tmp_path, run_script):
     text = {"source": ["see sea seen"] * 9, "target": ["tun tut tust"] * 9}
     pd.DataFrame(text).to_parquet(tmp_path / "text.parquet")
