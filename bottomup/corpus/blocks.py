@@ -14,17 +14,18 @@ from bottomup.core.seeds import generator
 N_BLOCKS = 20
 
 
-def deal(documents: pd.Series, seed: int) -> np.ndarray:
+def deal(documents: pd.Series, seed: int, named: bool = False) -> np.ndarray:
     """The block of each sentence, int8 `[n_sentences]`, 0 to `N_BLOCKS` - 1 at most.
 
     documents: the document of each sentence. Whole documents are dealt, the longest first and
     otherwise in random order, each to the block with the fewest sentences. If every sentence is its
-    own document, documents are not known, and a block is a contiguous part of the text. With fewer
-    documents than blocks, each document is a block.
+    own document, documents are not known, and a block is a contiguous part of the text; but not if
+    they are `named`, as where each is one passage. With fewer documents than blocks, each document
+    is a block.
     """
     codes, names = pd.factorize(documents)
-    if len(names) == len(documents):
-        return (np.arange(len(documents)) * N_BLOCKS // max(len(documents), 1)).astype(np.int8)
+    if (n := len(documents)) == len(names) and not named:
+        return (np.arange(n) * min(N_BLOCKS, n) // max(n, 1)).astype(np.int8)
     lengths = np.bincount(codes)
     order = generator(seed, "blocks").permutation(len(names))
     order = order[np.argsort(-lengths[order], kind="stable")]

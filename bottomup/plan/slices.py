@@ -98,7 +98,10 @@ class Slices:
         return settings("split_corpus", self.study.corpus.splits)
 
     def deal_blocks(self) -> Slice:
-        return settings("deal_blocks", {"seed": self.study.corpus.splits.seed})
+        splits = self.study.corpus.splits
+        # Text without documents cannot be packed.
+        named = {"named": True} if splits.packed_words else {}
+        return settings("deal_blocks", {"seed": splits.seed} | named)
 
     def learn_bpe(self, wildcards) -> Slice:
         language = self.languages[wildcards.side]

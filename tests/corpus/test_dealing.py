@@ -32,8 +32,16 @@ def test_where_documents_are_not_known_a_block_is_a_run_of_the_text():
     assert (np.bincount(dealt) == 100 // 20).all()
 
 
-def test_with_fewer_documents_than_blocks_each_is_one():
-    assert sorted(set(deal(documents([3, 2, 5]), seed=1))) == [0, 1, 2]
+def test_documents_of_one_passage_each_are_dealt_at_random():
+    dealt = deal(documents([1] * 100), seed=1, named=True)
+    assert (np.diff(dealt) < 0).any()
+    assert (np.bincount(dealt) == 100 // 20).all()
+
+
+@pytest.mark.parametrize(("lengths", "n"), [([3, 2, 5], 3), ([1] * 10, 10)])
+@pytest.mark.parametrize("named", [False, True])
+def test_with_fewer_documents_than_blocks_each_is_one(lengths, n, named):
+    assert sorted(set(deal(documents(lengths), 1, named))) == [*range(n)]
 
 
 def test_the_seed_decides():

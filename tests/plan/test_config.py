@@ -753,6 +753,14 @@ def test_without_a_target_language_nothing_translates():
     ]
 
 
+def test_of_passages_documents_are_known_whatever_they_are_dealt_by():
+    """Each may be the only one of its document, as a sentence is whose document is not known."""
+    of_sentences, of_passages = (
+        Slices(load(changed(corpus__splits__packed_words=n))).deal_blocks() for n in (None, 50)
+    )
+    assert of_passages["named"] is True and "named" not in of_sentences
+
+
 def test_numbers_that_yaml_takes_for_text():
     study = load(changed(training__learning_rate="5e-2", pruning__gates__learning_rate="1e-2"))
     assert study.training.learning_rate == 0.05 and study.pruning.gates.learning_rate == 0.01
