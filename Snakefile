@@ -63,17 +63,18 @@ with in_one_line("the study cannot start:\n"):
     else:
         require_packages(STUDY)
 
-BEFORE = running.last(Path(f"results/{STUDY.study}"))
+RESULTS = Path(f"results/{STUDY.study}")
+BEFORE = running.last(RESULTS)
 if workflow.is_main_process:
     with in_one_line():
-        links.require_none(Path(f"results/{STUDY.study}"))
+        links.require_none(RESULTS)
         require_readable(
-            Path(f"results/{STUDY.study}"),
-            *map(Path, (".snakemake/metadata", ".snakemake/incomplete")),
+            RESULTS, *map(Path, (".snakemake/metadata", ".snakemake/incomplete"))
         )
-        start.require_none_at_work(Path(f"results/{STUDY.study}"), TYPED)
-        make_again_what_was_lost(Path(f"results/{STUDY.study}"))
-    start.run_in(Path(f"results/{STUDY.study}"), workflow)
+        start.require_none_at_work(RESULTS, TYPED)
+        start.require_report(RESULTS, TYPED)
+        make_again_what_was_lost(RESULTS)
+    start.run_in(RESULTS, workflow)
 
 
 configfile: "config.yaml"
@@ -93,14 +94,14 @@ for variable in (running.FOLDER, *running.TORCHRUN):
 
 
 pathvars:
-    results=f"results/{STUDY.study}",
-    logs=f"results/{STUDY.study}/logs",
-    benchmarks=f"results/{STUDY.study}/benchmarks",
+    results=str(RESULTS),
+    logs=f"{RESULTS}/logs",
+    benchmarks=f"{RESULTS}/benchmarks",
 
 
 onstart:
     with in_one_line():
-        running.start(Path(f"results/{STUDY.study}"), BEFORE)
+        running.start(RESULTS, BEFORE)
         write_plan(workflow.dag.needrun_jobs())
     if workflow.touch:
         print(
@@ -168,9 +169,7 @@ for each in workflow.rules:
             each.group = None  # otherwise a dry run shows groups
 
 
-PROGRESS = Progress(
-    workflow, seconds_and_threads, Path(f"results/{STUDY.study}/benchmarks"), CORES
-)
+PROGRESS = Progress(workflow, seconds_and_threads, RESULTS / "benchmarks", CORES)
 if workflow.is_main_process:
     atexit.register(PROGRESS.foretell)
 

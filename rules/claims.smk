@@ -242,7 +242,7 @@ LATEX = {
 # They are made on demand. Those that are there may be in a paper, so a study keeps them as all else.
 LATEX_MADE = [
     file
-    for file in expand(f"results/{STUDY.study}/latex/{{table}}.tex", table=LATEX)
+    for file in expand(f"{RESULTS}/latex/{{table}}.tex", table=LATEX)
     if os.path.exists(file)
 ]
 
@@ -257,7 +257,7 @@ rule write_latex:
     benchmark:
         "<benchmarks>/write_latex.{table}.tsv"
     wildcard_constraints:
-        table="|".join(LATEX) or "(?!)",
+        table=exactly(LATEX),
     priority: 30
     localrule: True
     conda:

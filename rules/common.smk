@@ -111,7 +111,7 @@ MODEL, PRUNED_MODEL = model_in(WHOLE), model_in(PRUNED)
 
 def notice_of_text():
     """A line on whether the text is that of the findings, once the text is there."""
-    splits = Path(f"results/{STUDY.study}/corpus/splits.csv")
+    splits = RESULTS / "corpus/splits.csv"
     with suppress(UserError):  # jobs that read the file report damage
         return splits.exists() and notice(settings_of(STUDY.corpus), splits)
 

@@ -12,7 +12,7 @@ rule fetch_corpus:
     benchmark:
         "<benchmarks>/fetch_corpus.{origin}.tsv"
     wildcard_constraints:
-        origin="|".join(STUDY.corpus.source),
+        origin=exactly(STUDY.corpus.source),
     priority: FIRST
     localrule: True
     conda:
@@ -98,7 +98,7 @@ rule learn_bpe:
     benchmark:
         "<benchmarks>/learn_bpe.{side}.tsv"
     wildcard_constraints:
-        side="|".join(SIDES),
+        side=exactly(SIDES),
     priority: FIRST
     group:
         "corpus"

@@ -157,7 +157,7 @@ rule collect_tables:
     benchmark:
         "<benchmarks>/collect_tables.{measure}.tsv"
     wildcard_constraints:
-        measure="|".join(COLLECTED) or "(?!)",
+        measure=exactly(COLLECTED),
     priority: 20
     localrule: True
     conda:

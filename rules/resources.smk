@@ -4,7 +4,7 @@
 def size_mb(files):
     """The size of files; for views that the same group makes first, the size they will have."""
     there = sum(os.path.getsize(path) for path in files if os.path.exists(path))
-    folder = f"results/{STUDY.study}/views/"
+    folder = f"{RESULTS}/views/"
     views = sum(path.startswith(folder) for path in files if not os.path.exists(path))
     return there / 1e6 + views * VIEWS_MB
 

@@ -71,7 +71,7 @@ for objective in sorted(STUDY.training_steps):
         benchmark:
             f"<benchmarks>/train_{objective}_to_step.{{step}}.{{seed}}.tsv"
         wildcard_constraints:
-            step="|".join(map(str, STUDY.training_steps[objective])) or "(?!)",
+            step=exactly(STUDY.training_steps[objective]),
         priority: 20
         conda:
             "../envs/bottomup.yaml"

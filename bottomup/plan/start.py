@@ -74,27 +74,34 @@ def name_the_user() -> None:
 
 
 def require_none_at_work(study: Path, given: Namespace) -> None:
-    """Raise UserError if the command would delete results of a study that is running, or write a
-    report through a link, into no folder, or of a study that was not run.
+    """Raise UserError if the command would delete results of a study that is running.
 
     given: the command, from `reading.typed`. It is checked here, since Snakemake calls no hook
     before it deletes.
     """
-    if given.report and (report := Path(given.report)).is_symlink():
+    if (given.delete_all_output or given.delete_temp_output) and not given.dryrun:
+        require_idle(study)
+
+
+def require_report(study: Path, given: Namespace) -> None:
+    """Raise UserError if the command would write a report through a link, into no folder, or of a
+    study that was not run. given: the command, from `reading.typed`."""
+    if not given.report:
+        return
+    report, page = Path(given.report), study / "index.html"
+    if report.is_symlink():
         raise UserError(
             f"{report} is a link to {report.readlink()}, which would be written over; delete the "
             "link"
         )
-    if given.report and not (into := Path(given.report).parent).is_dir():
-        raise UserError(f"--report: found no folder {into}; make it, or name another")
-    alone = given.report and not given.report_after_run and not given.targets
-    if alone and not (page := study / "index.html").exists():
+    if not report.parent.is_dir():
+        raise UserError(f"--report: found no folder {report.parent}; make it, or name another")
+    alone = not given.report_after_run and not given.targets
+    if alone and not page.exists():
         raise UserError(
             f"--report: found no {page}; allowed: a study that was run; run the same command "
             "without --report first"
         )
-    if (given.delete_all_output or given.delete_temp_output) and not given.dryrun:
-        require_idle(study)
 
 
 def require_known_targets(workflow: "Workflow", targets: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from bottomup.core import running
 from bottomup.core.errors import UserError
 from bottomup.plan.links import require_folders, require_none
 from bottomup.plan.reading import typed
-from bottomup.plan.start import require_none_at_work
+from bottomup.plan.start import require_report
 from tests.plan.checkouts import RESULTS
 
 
@@ -84,10 +84,10 @@ def test_nothing_is_deleted_through_a_link_nor_of_a_study_that_runs(checkout):
 def test_a_report_is_not_written_through_a_link(study, tmp_path):
     asked = typed(["--report", str(tmp_path / "report.html")])
     (study / "index.html").touch()
-    require_none_at_work(study, asked)
+    require_report(study, asked)
     (tmp_path / "report.html").symlink_to("elsewhere.html")
     with pytest.raises(UserError, match=r"is a link to elsewhere\.html.*delete the link"):
-        require_none_at_work(study, asked)
+        require_report(study, asked)
 
 
 def test_all_results_may_be_elsewhere(study):

@@ -63,7 +63,7 @@ def test_cores_that_are_given_are_not_all(folder, given):
 
 def test_a_report_after_the_run_is_no_report_before_it(folder):
     given = typed(["--report", "report.html", "--report-after-run", "--cores", "1"])
-    start.require_none_at_work(folder, given)
+    start.require_report(folder, given)
 
 
 def test_jobs_without_a_limit_are_no_number_of_cores(folder):
@@ -277,12 +277,12 @@ def test_a_report_of_what_was_not_run_or_into_no_folder_is_one_line(tmp_path):
     (tmp_path / "run/index.html").touch()
     report = ["--report", str(tmp_path / "r.html")]
     with pytest.raises(UserError, match=f"^--report: found no {tmp_path}/new/index.html; allowed"):
-        start.require_none_at_work(tmp_path / "new", typed(report))
-    start.require_none_at_work(tmp_path / "run", typed(report))
+        start.require_report(tmp_path / "new", typed(report))
+    start.require_report(tmp_path / "run", typed(report))
     elsewhere = typed(["--report", str(tmp_path / "no/r.html")])
     with pytest.raises(UserError, match=f"^--report: found no folder {tmp_path}/no; make it"):
-        start.require_none_at_work(tmp_path / "run", elsewhere)
-    start.require_none_at_work(tmp_path / "new", typed([*report, "--", "plot_mask"]))
+        start.require_report(tmp_path / "run", elsewhere)
+    start.require_report(tmp_path / "new", typed([*report, "--", "plot_mask"]))
 
 
 def test_config_files_that_are_there_pass(folder):
