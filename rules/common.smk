@@ -48,7 +48,8 @@ ANNOTATION = ["<results>/corpus/annotation.parquet"] if KNOWN else []
 VIEWS_MB = (
     STUDY.occurrences.n
     * max(
-        (shape.layers + 1) * shape.d_model for shape in [STUDY.model, *STUDY.shapes()]
+        (shape.layers + 1) * shape.d_model
+        for shape in [STUDY.model, *map(STUDY.objective_shape, STUDY.objectives)]
     )
     * int(STUDY.views.dtype.removeprefix("float"))
     / 8e6

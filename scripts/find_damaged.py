@@ -43,8 +43,8 @@ def main(arguments: argparse.Namespace) -> None:
     if not damaged:
         logging.info("no file is damaged")
     if left:
-        ours = "" if arguments.delete else ": --delete removes those that a job made"
-        logging.info(f"{left} damaged{ours}")
+        advice = "" if arguments.delete else ": --delete removes those that a job made"
+        logging.info(f"{left} damaged{advice}")
     # Snakemake does not make a missing file by itself if everything made from it is there.
     if arguments.delete and (again := [str(path) for path in damaged if path in by_output]):
         logging.info("with the options of the study: snakemake %s; then the study", " ".join(again))

@@ -147,7 +147,7 @@ def problems(
     return []
 
 
-def wrong_defaults(model: type[BaseModel], path: str = "") -> list[str]:
+def wrong_defaults(model: type[BaseModel], path: str) -> list[str]:
     """What is wrong with the defaults of a model's keys, as in `problems`; pydantic takes them as
     they are."""
     defaults = {

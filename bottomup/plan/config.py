@@ -20,7 +20,7 @@ from bottomup.plan.declared import require_sections
 from bottomup.plan.mistakes import known_sources, mistaken, unreached
 from bottomup.plan.objective_sections import all_keys, module_of
 from bottomup.plan.study import Study, declared_sections, modules, source_model
-from bottomup.plan.unchecked import list_of, section
+from bottomup.plan.unchecked import each_value, list_of, section
 
 LARGEST = 2**63 - 1  # the largest whole number; larger ones overflow somewhere
 # Sections of which a later file may remove an entry, by null.
@@ -41,7 +41,7 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     require_sections(declared_sections(), Measures.model_fields)
     if unusable := [*_unusable(config)]:
         raise UserError("\n".join([*mistakes, *unusable]))
-    config = _unsigned(_plain(config))
+    config = each_value(_plain(config), _unsigned)
     lines = [*mistakes, *problems(Study, config), *mistaken(config)]
     if lines:
         raise UserError("\n".join(lines))
@@ -91,11 +91,7 @@ def _unusable(value: Any, path: str = "") -> Iterator[str]:
 
 
 def _unsigned(value: Any) -> Any:
-    """A value with 0 in place of -0, which is another text for the same number."""
-    if isinstance(value, dict):
-        return {key: _unsigned(of_key) for key, of_key in value.items()}
-    if isinstance(value, list):
-        return [_unsigned(item) for item in value]
+    """0 in place of -0, which is another text for the same number."""
     return value + 0.0 if isinstance(value, float) else value
 
 
@@ -132,12 +128,13 @@ def _plain(config: dict) -> dict:
 
 
 def _unquote(model: type[BaseModel], section: dict, name: str) -> None:
+    """Replace text by numbers in a section of this section, see `unquoted`."""
     if isinstance(section.get(name), dict):
         section[name] = unquoted(model, section[name])
 
 
 def _unquote_parts(options: dict) -> None:
-    """The same for the options of an objective's parts, which may have parts themselves."""
+    """Unquote the options of an objective's parts, which may have parts themselves."""
     for part in list_of(options, "parts"):
         if isinstance(part, dict) and part.get("objective") in modules("objectives"):
             _unquote_parts(section(part, "options"))

@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from bottomup.core.files import digest as digest_of
 from bottomup.plan.kept import Kept
 
 # A file that was changed less than this ago may change again within one tick of its clock.
@@ -55,8 +56,8 @@ def digest(path: str | Path) -> str | None:
         return None
     if checksum := _known_of(path, now):
         return checksum
-    with suppress(OSError), open(path, "rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    with suppress(OSError):
+        checksum = digest_of(Path(path))
         if stamp(path) == now and max(now[-2:]) < time.time_ns() - SETTLED_NS:
             _known[path] = [now, checksum]
         return checksum

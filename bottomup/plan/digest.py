@@ -48,7 +48,7 @@ SHOWN = {
     "bottomup.core.settings": "what keys may hold; what they do hold is in the settings themselves",
     "bottomup.training.progress": "a bar, or a line in a log",
     "bottomup.core.running": "when a job runs and when it ends; its result is then not there",
-    "bottomup.core.errors": "one class without a body",
+    "bottomup.core.errors": "words of an error, after which there is no result",
     "bottomup.core.schema": "says what is wrong with settings",
     "bottomup.core.differences": "words for a log and for a dry run",
 }

@@ -55,10 +55,8 @@ OPERATIONS_A_SECOND = 8e10  # of a training on its own core: 5e10 to 11e10
 
 
 class Job(NamedTuple):
-    """A job. name: its rule and wildcards, as in the name of its benchmark. seconds: the estimate.
-    after: the names of the jobs that it waits for."""
+    """A job. seconds: the estimate. after: the names of the jobs that it waits for; see `_name`."""
 
-    name: str
     seconds: float
     threads: int
     after: Collection[str] = ()
@@ -251,7 +249,7 @@ class Progress:
         dag = self.workflow.dag
         names = {job: _name(job) for job in list(dag.needrun_jobs(exclude_finished=False))}
         jobs = {
-            name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])
+            name: Job(*self.guess(job), [_name(other) for other in dag.dependencies[job]])
             for job, name in names.items()
         }
         return names, jobs

@@ -23,7 +23,7 @@ from snakemake.settings.types import PersistenceBackend, RerunTrigger
 from bottomup.core.errors import UserError
 from bottomup.core.schema import OTHER_BASE
 from bottomup.plan.digest import ROOT
-from bottomup.plan.unchecked import section
+from bottomup.plan.unchecked import each_value, section
 
 if TYPE_CHECKING:
     from snakemake.workflow import Workflow
@@ -201,7 +201,9 @@ def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:
         lines += [*mistakes, *_flattened(config, content, str(file))]
         lines += _brought_back(config, content, str(file))
         config = _laid(config, content)
-    command_line = _with_null(command_line)
+    # There Snakemake leaves a nested null as text, quoted or not. So only a file can ask for the
+    # word "null".
+    command_line = each_value(command_line, lambda value: None if value == "null" else value)
     lines += _flattened(config, command_line, "--config")
     return _laid(config, command_line), lines
 
@@ -216,18 +218,6 @@ def _brought_back(under: dict, over: dict, file: str) -> Iterator[str]:
                 f"{file}: objectives.{name}: found n_seeds alone, where a file before it removes "
                 f"{name}; delete it here, or say more of it, as objective: {name}"
             )
-
-
-def _with_null(value: Any) -> Any:
-    """A value of the command line, in which Snakemake leaves a nested null as text, quoted or not.
-
-    So only a file can ask for the word "null".
-    """
-    if isinstance(value, dict):
-        return {key: _with_null(of_key) for key, of_key in value.items()}
-    if isinstance(value, list):
-        return [_with_null(item) for item in value]
-    return None if value == "null" else value
 
 
 def _content(file: Path) -> tuple[dict, list[str]]:

@@ -262,10 +262,6 @@ class Study(Section):
             "not measured"
         )
 
-    def objective_names(self) -> list[str]:
-        """The objectives, sorted."""
-        return sorted(self.objectives)
-
     def objective_module(self, objective: str) -> str:
         """The module of bottomup/objectives of an objective."""
         return module_of(objective, self.objectives[objective])
@@ -277,7 +273,7 @@ class Study(Section):
 
     def objective_seeds(self, objective: str) -> list[int]:
         """The seeds under which an objective runs; none if it is not one of this study."""
-        if objective not in self.objective_names():
+        if objective not in self.objectives:
             return []
         first = self.looks[0] if self.looks else None
         return self.seeds[: self.objectives[objective].get("n_seeds") or first]
@@ -305,10 +301,6 @@ class Study(Section):
         `model`."""
         own = self.objective_shape(objective).model_dump(exclude={"of_layer"})
         return {name: of for name, of in own.items() if of != getattr(self.model, name, None)}
-
-    def shapes(self) -> list[Model | Trunk]:
-        """The shape of each objective's model."""
-        return [self.objective_shape(name) for name in self.objectives]
 
     def objective_training(self, objective: str) -> Training:
         """The `training` section with the objective's own values."""

@@ -31,7 +31,7 @@ class Subjects:
     def __init__(self, study: Study):
         self.study = study
         self.objectives: list[str] = sorted(
-            study.objective_names(), key=lambda name: [*PAPER_ORDER, name].index(name)
+            study.objectives, key=lambda name: ([*PAPER_ORDER, name].index(name), name)
         )
         self.trained: list[str] = [
             name for name in self.objectives if study.objective_options(name).predicts

@@ -1,6 +1,8 @@
 """A config that may be wrong in any way: its parts, as far as they are right."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 
 def section(config: dict, name: str) -> dict:
@@ -30,3 +32,12 @@ def number(config: dict, path: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
         return value
     return math.nan
+
+
+def each_value(config: Any, change: Callable[[Any], Any]) -> Any:
+    """A config with each of its plain values changed, at any depth."""
+    if isinstance(config, dict):
+        return {name: each_value(value, change) for name, value in config.items()}
+    if isinstance(config, list):
+        return [each_value(value, change) for value in config]
+    return change(config)

@@ -105,7 +105,7 @@ def test_a_study_with_a_budget_of_its_own_has_one_for_each_objective(file):
     if "max_tokens" in overlay.get("training", {}):
         default, study = load(DEFAULT), load(overlaid(DEFAULT, overlay))
         own = {name for name, options in DEFAULT["objectives"].items() if "training" in options}
-        for name in {*study.objective_names()} & own:
+        for name in study.objectives.keys() & own:
             kept = default.objective_training(name).max_tokens
             assert study.objective_training(name).max_tokens != kept, name
 
@@ -1085,8 +1085,8 @@ def test_a_config_that_is_all_wrong_is_still_answered():
 
 def test_null_removes_an_objective():
     study = load(changed(objectives__lm=None, pruning__penalties__lm=None))
-    assert study.objective_names() == sorted(set(DEFAULT["objectives"]) - {"lm"})
-    assert {"mlm", "mt", "untrained"} < set(study.objective_names())
+    assert study.objectives.keys() == set(DEFAULT["objectives"]) - {"lm"}
+    assert {"mlm", "mt", "untrained"} < study.objectives.keys()
 
 
 def test_null_removes_another_study():

@@ -35,7 +35,7 @@ NOON = datetime(2026, 11, 23, 12, 0)
 
 
 def jobs(*names, seconds=10.0, threads=1, after=()):
-    return {name: Job(name, seconds, threads, after) for name in names}
+    return {name: Job(seconds, threads, after) for name in names}
 
 
 def test_benchmarks_are_read_and_one_that_is_not_whole_is_left_out(tmp_path):
@@ -82,9 +82,7 @@ def test_what_is_left_takes_its_core_seconds_by_the_cores_or_its_longest_chain()
     assert share_and_seconds_left(together, seconds, (), {}, 100) == (0, 10)
     with_threads = jobs(*names, threads=2)
     assert share_and_seconds_left(with_threads, seconds, (), {}, 2) == (0, 60)
-    one_by_one = {
-        name: Job(name, 0, 1, [names[n - 1]] if n else []) for n, name in enumerate(names)
-    }
+    one_by_one = {name: Job(0, 1, [names[n - 1]] if n else []) for n, name in enumerate(names)}
     assert share_and_seconds_left(one_by_one, seconds, {"a.0"}, {}, 100)[1] == 50
 
 
