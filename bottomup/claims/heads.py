@@ -130,12 +130,13 @@ def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return mean([np.sign(a[i] - a[j]) * np.sign(b[i] - b[j]) for i, j in pairs])
 
 
-def beside_others(tables: Tables, objective: str, importance: str, least: int = 2) -> np.ndarray:
-    """As `heads`. Raises NotEnoughError if a layer has less than `least` heads."""
-    values = heads(tables, objective, importance)
-    if values.shape[1] < least:
+def relevance_of(tables: Tables, objective: str, least: int = 2) -> np.ndarray:
+    """The relevance of the encoder's heads, `[layers, heads, draws]`. Raises NotEnoughError if a
+    layer has less than `least` heads, which nothing of their layer can be compared with."""
+    relevance = heads(tables, objective, RELEVANCE)
+    if relevance.shape[1] < least:
         raise NotEnoughError(f"a model of {least} heads a layer or more")
-    return values
+    return relevance
 
 
 # Importance
@@ -158,7 +159,7 @@ def beside_others(tables: Tables, objective: str, importance: str, least: int = 
 )
 def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Parts:
     # Of two heads one lies as far above their mean as the other below it.
-    ordered = np.sort(beside_others(tables, objective, RELEVANCE, least=3), axis=1)
+    ordered = np.sort(relevance_of(tables, objective, least=3), axis=1)
     quarter, center = max(1, ordered.shape[1] // 4), ordered.mean(axis=1)
     most, others = ordered[:, -quarter:].mean(axis=1), ordered[:, :-quarter].mean(axis=1)
     below = center - ordered[:, :quarter].mean(axis=1)
@@ -191,7 +192,7 @@ def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
     within=BETWEEN_SHARES,
 )
 def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> Parts:
-    relevance = beside_others(tables, objective, RELEVANCE)
+    relevance = relevance_of(tables, objective)
     confidence = heads(tables, objective, "confidence")
     layers = zip(relevance, confidence, strict=True)
     return [mean([agreement(*of_layer) for of_layer in layers])]
@@ -212,7 +213,7 @@ def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> P
     within=BETWEEN_SHARES,
 )
 def first_layer_is_the_exception(tables: Tables) -> Parts:
-    relevance = beside_others(tables, "mt", RELEVANCE)
+    relevance = relevance_of(tables, "mt")
     confidence = heads(tables, "mt", "confidence")
     first, *above = map(less_confident, relevance, confidence)
     if not above:
@@ -387,7 +388,7 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     first = table.rows.iloc[compared(table.values("accuracy"))[:, 0].argmax()]
     if first["accuracy"] < RARE:
         raise NotEnoughError("a first layer of MT with a head that points to rare tokens")
-    layer = beside_others(tables, "mt", RELEVANCE)[0]
+    layer = relevance_of(tables, "mt")[0]
     head = sorted(table.rows["head"].unique()).index(first["head"])
     return [layer[head] - best(np.delete(layer, head, axis=0))]
 
@@ -479,23 +480,23 @@ def _raised(table: Table) -> Table:
     return replace(table, rows=raised, draws=table.draws | {"accuracy": accuracy})
 
 
-def with_any(table: Table) -> pd.DataFrame:
-    """Which heads have a function: a row for each head, a column for each draw."""
+def with_functions(table: Table, least: int = 1) -> pd.DataFrame:
+    """Which heads have at least so many functions: a row for each head, a column for each draw."""
     places = [table.rows[name].to_numpy() for name in ("layer", "head")]
-    return pd.DataFrame(held(table)).groupby(places).any()
+    return pd.DataFrame(held(table)).groupby(places).sum() >= least
 
 
 def above_mean(tables: Tables, objective: str) -> np.ndarray:
     """How far the relevance of each head is above the mean of its layer, in multiples of that mean,
     `[layers, heads, draws]`."""
-    relevance = beside_others(tables, objective, RELEVANCE)
+    relevance = relevance_of(tables, objective)
     return relevance / relevance.mean(axis=1, keepdims=True) - 1
 
 
 def above_layer(tables: Tables, objective: str, table: Table, name: str) -> Parts:
     """How far the relevance of heads with one of these functions is above the mean of their
     layers, in multiples of that mean."""
-    having = with_any(table)
+    having = with_functions(table)
     if not having[0].any():
         raise NotEnoughError(f"a model of {objective.upper()} with a {name} head")
     layer, head = (having.index.get_level_values(level) - 1 for level in range(2))
@@ -644,7 +645,7 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
 )
 def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
-    shares = [with_any(model).to_numpy().mean(axis=0) for model in (whole, *models)]
+    shares = [with_functions(model).to_numpy().mean(axis=0) for model in (whole, *models)]
     what = f"specialized {objective}"
     return [rounded(mean(shares[1:]) - shares[0], one_head(models), tables, what)]
 
@@ -692,19 +693,12 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
 )
 def heads_take_over_second_function(tables: Tables) -> Parts:
     whole, models = pruned_functions(tables, "mt")
-    if not with_any(whole)[0].any():
+    if not with_functions(whole)[0].any():
         raise NotEnoughError("a model of MT with a head that has a function")
-    before, after = with_two(whole), [with_two(model) for model in models]
+    before, *after = (with_functions(model, 2).astype(int) for model in (whole, *models))
     gained = [left - before.reindex(left.index, fill_value=0) for left in after]
     gains = mean([of_model.to_numpy().mean(axis=0) for of_model in gained])
     return [rounded(gains, one_head(models), tables, "second functions")]
-
-
-def with_two(table: Table) -> pd.DataFrame:
-    """1 for heads with two functions or more, else 0: a row for each head, a column for each
-    draw."""
-    places = [table.rows[name].to_numpy() for name in ("layer", "head")]
-    return (pd.DataFrame(held(table)).groupby(places).sum() >= 2).astype(int)
 
 
 def one_head(models: Sequence[Table]) -> float:

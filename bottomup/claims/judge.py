@@ -49,7 +49,7 @@ def judge(
     tables: Tables,
     initial: Mapping[str, str],
     correlations: pd.DataFrame,
-    curves: pd.DataFrame,
+    specified: pd.DataFrame,
     not_ready: Mapping[str, str],
     looks: Looks,
     lacking: Mapping[str, str],
@@ -57,11 +57,11 @@ def judge(
     """A row for each claim, with `COLUMNS`.
 
     initial: see `find_all`. correlations: those of our curves with the published ones, as from
-    `comparison.correlate`; a claim has the mean over its curves. curves: these claims under every
-    specification, as from `specifications.specify`. not_ready: by objective, why its models could
-    still come to what they lack, as from `readiness`. looks: those of the study; what is decided at
-    one stands, while the numbers are those of all runs. lacking: by table, why it is not there, or
-    has no rows about words.
+    `comparison.correlate`; a claim has the mean over its curves. specified: these claims under
+    every specification, as from `specifications.specify`. not_ready: by objective, why its models
+    could still come to what they lack, as from `readiness`. looks: those of the study; what is
+    decided at one stands, while the numbers are those of all runs. lacking: by table, why it is not
+    there, or has no rows about words.
 
     Verdicts are corrected for the claims of one paper, see `verdicts.corrected`; `uncorrected` is
     the verdict on the claim alone, `otherwise` the one that models which are not ready would have.
@@ -89,11 +89,12 @@ def judge(
         finding, decisions, prior = findings[name], decided_at[-1][name], priors_at[-1][name]
         models = [*dict.fromkeys(map(names.whole, about[name]))]
         weak = [f"{model}: {not_ready[model]}" for model in models if model in not_ready]
-        curve = curves[curves["claim"] == name]
+        specifications = specified[specified["claim"] == name]
         row |= _numbers(finding, decisions) | _marks(finding, decisions, sure[name])
-        row |= agreeing(curve, decisions.p.alone) | {"power": _power(finding, decisions, prior)}
+        row |= _agreeing(specifications, decisions.p.alone)
+        row |= {"power": _power(finding, decisions, prior)}
         row |= {"look": at[name], "rests_on": " ".join(models)}
-        row |= _verdict(sure[name].word, decisions.p.alone, curve, weak)
+        row |= _verdict(sure[name].word, decisions.p.alone, specifications, weak)
         row["undecided_until"] = IN_OTHER_WORDS.get(row["verdict"], "")
         if row["verdict"] == UNDECIDED:
             of_paper = sum(other.claim.paper == claim.paper for other in findings.values())
@@ -208,10 +209,10 @@ def _power(finding: Finding, decisions: Decided, prior: Prior) -> float:
     return float(np.min(chances))
 
 
-def agreeing(curve: pd.DataFrame, alone: str) -> dict[str, int]:
+def _agreeing(specifications: pd.DataFrame, alone: str) -> dict[str, int]:
     """How many specifications there are of a claim, and how many have this verdict alone."""
-    agree = int((curve["verdict"] == alone).sum())
-    return {"specifications": len(curve), "specifications_agree": agree}
+    agree = int((specifications["verdict"] == alone).sum())
+    return {"specifications": len(specifications), "specifications_agree": agree}
 
 
 def _marks(finding: Finding, decisions: Decided, sure: Sure) -> dict:
@@ -252,10 +253,10 @@ def _known_before(decisions: Decided) -> bool:
     return bool(initial and initial.above <= LEVEL / 2 and initial.value != decisions.own.value)
 
 
-def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -> dict:
+def _verdict(word: str, alone: str, specifications: pd.DataFrame, not_ready: list[str]) -> dict:
     otherwise = ""
     # To leave a seed out is to use less data, not to analyze them in another way.
-    verdicts = {alone, *curve["verdict"][curve["seeds"] == ALL]}
+    verdicts = {alone, *specifications["verdict"][specifications["seeds"] == ALL]}
     if REPRODUCED in verdicts and not verdicts.isdisjoint(AGAINST):
         word = ESTIMATOR
     elif word in LACKING and not_ready:
@@ -288,7 +289,8 @@ def _agreement(claim: Claim, correlations: pd.DataFrame) -> dict:
 
 
 def _correlations(names: tuple[str, ...], correlations: pd.DataFrame) -> list[float]:
-    """Those of the curves with these names; of a figure with several quantities, of its first."""
+    """The correlations of the curves with these names; of a figure with several quantities, those
+    of its first."""
     first: dict[str, str] = {}
     return [
         row.rank_correlation

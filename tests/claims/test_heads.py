@@ -7,7 +7,15 @@ import pandas as pd
 import pytest
 
 from bottomup.claims import NotMeasuredError, curves, evolution, published
-from bottomup.claims.heads import ANEW, CLAIMS, agreement, as_if_there, best, held, with_any
+from bottomup.claims.heads import (
+    ANEW,
+    CLAIMS,
+    agreement,
+    as_if_there,
+    best,
+    held,
+    with_functions,
+)
 from bottomup.claims.tables import N_DRAWS, TEXT, table
 from bottomup.core.errors import UserError
 from tests.claims import made_up
@@ -602,7 +610,7 @@ def test_as_if_there_five_heads_are_positional_with_their_own_spread():
     assert before["head_functions"].rows["accuracy"].max() == 0.5
     # The fifth, 0.1, comes to 0.95, a twentieth above what is asked for.
     assert after.rows["accuracy"].tolist()[:5] == pytest.approx([1.35, 1.25, 1.15, 1.05, 0.95])
-    assert with_any(after)[0].sum() == 7
+    assert with_functions(after)[0].sum() == 7
     draws = [found.values("accuracy") for found in (before["head_functions"], after)]
     assert draws[1] - draws[0] == pytest.approx(np.full_like(draws[0], 0.85))
 
