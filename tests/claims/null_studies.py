@@ -118,6 +118,7 @@ def varied(frame: pd.DataFrame, kind: str, rng: np.random.Generator) -> pd.DataF
 
 
 def factors(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """How large the true variances of runs are, beside what is usual, of `n` values."""
     if kind == "alike":
         return np.ones(n)
     if kind == "as the prior has it":

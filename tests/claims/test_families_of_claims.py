@@ -6,6 +6,7 @@ import pytest
 from bottomup.claims.inference import Evidence, decide, pooled_prior
 from bottomup.claims.verdicts import PValues, corrected
 from bottomup.claims.words import UNDECIDED
+from tests.claims.null_studies import factors
 
 pytestmark = pytest.mark.long
 
@@ -13,18 +14,9 @@ N_CLAIMS, N_FAMILIES = 32, 250
 BLOCKS = 20
 
 
-def variances(kind, rng):
-    """The true variances of a run, by claim."""
-    if kind == "alike":
-        return np.ones(N_CLAIMS)
-    if kind == "as the prior has it":
-        return 2 / rng.chisquare(2, N_CLAIMS)
-    return np.where(rng.random(N_CLAIMS) < 0.1, 30.0, 1.0)
-
-
 def family(n_runs, kind, text, rng):
     """The verdicts on claims whose statistics are truly 0, judged together like a paper's."""
-    runs = rng.standard_normal((n_runs, N_CLAIMS)) * np.sqrt(variances(kind, rng))
+    runs = rng.standard_normal((n_runs, N_CLAIMS)) * np.sqrt(factors(kind, N_CLAIMS, rng))
     values = runs.mean(0) + np.sqrt(text) * rng.standard_normal(N_CLAIMS)
     of_text = text * rng.chisquare(BLOCKS - 1, N_CLAIMS) / (BLOCKS - 1)
     parts = (values, of_text, np.zeros(N_CLAIMS), runs.var(0, ddof=1))
