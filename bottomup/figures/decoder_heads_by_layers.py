@@ -34,7 +34,7 @@ def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
     seed.
     """
     wanted = {"objective": objective, "attention": "all", "method": "gates"}
-    kept = [heads.result(tables, **wanted, kind=kind) for kind in PANELS]
+    kept = [heads.last_gates(tables, **wanted, kind=kind) for kind in PANELS]
     layers = pd.concat(kept)["layer"].unique()
     thirds = _thirds(sorted(layers))
     drawn = join([*(_points(rows, thirds) for rows in kept), _published(tables)])

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import layout, pairs, style
 from bottomup.figures.means import less, over_runs
-from bottomup.figures.points import Tables, join, points, published_in, table
+from bottomup.figures.points import NoRowsError, Tables, join, points, published_in, table
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 PUBLISHED = "change_between_tasks"
@@ -30,7 +30,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     of one objective are compared across seeds. If the runs allow it, a further panel compares
     objectives across seeds, so that neither kind of pair shares its initial weights.
     """
-    measured = _comparable(table(tables, "pwcca_between_runs", NEEDED))
+    measured = _of_panels(table(tables, "pwcca_between_runs", NEEDED))
     theirs = _published(tables, measured)
     drawn = join(
         [
@@ -43,14 +43,33 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     return _figure(drawn), drawn
 
 
-def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
+def _of_panels(measured: pd.DataFrame) -> pd.DataFrame:
     rows = pairs.named(measured[measured["weights"] == "x"]).rename(columns={"distance": "value"})
-    kept = pairs.comparable(rows, "pwcca_between_runs")
+    kept = comparable(rows)
     kept = kept.assign(panel=kept["variant"])
-    apart = rows[pairs.of_other_seeds(rows) & (rows["variant"] == "definition")]
+    apart = rows[of_other_seeds(rows) & (rows["variant"] == "definition")]
     if (apart["objective_a"] != apart["objective_b"]).any():
         kept = pd.concat([kept, apart.assign(panel=APART)])
     return kept.sort_values(["panel", "x"])
+
+
+def comparable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Those of `rows` whose two runs differ only in the objective, or only in the seed; a
+    checkpoint, of seed 0, has no other."""
+    same_objective = rows["objective_a"] == rows["objective_b"]
+    kept = rows[same_objective == of_other_seeds(rows)]
+    if kept.empty:
+        raise NoRowsError(
+            "the table pwcca_between_runs has no two runs to compare; this figure needs two "
+            "objectives or two seeds; add one to the study"
+        )
+    return kept
+
+
+def of_other_seeds(rows: pd.DataFrame) -> pd.Series:
+    """Which pairs are of two runs with other initial weights."""
+    a, b = rows["seed_a"], rows["seed_b"]
+    return (a != b) & (a > 0) & (b > 0)
 
 
 def _further(measured: pd.DataFrame) -> pd.DataFrame:

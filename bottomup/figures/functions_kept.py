@@ -39,7 +39,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     are means over seeds. Published models are drawn as far as our bars go.
     """
     functions = select(tables, "pruned_functions", NEEDED, method="gates")
-    gates = heads.result(tables, method="gates", kind="encoder")
+    gates = heads.last_gates(tables, method="gates", kind="encoder")
     # A model without heads has no functions, and counts.
     gates = gates.merge(functions[["objective", "attention"]].drop_duplicates())
     counts = _counts(gates, functions)
@@ -93,10 +93,8 @@ def _class(kinds: pd.Series) -> str:
 
 
 def _points(counts: pd.DataFrame) -> pd.DataFrame:
-    rows = counts.assign(
-        panel=[heads.panel(row.objective, row.attention) for row in counts.itertuples()],
-        quantity="heads, penalty " + counts["penalty"].map("{:g}".format),
-    )
+    quantity = "heads, penalty " + counts["penalty"].map("{:g}".format)
+    rows = heads.with_panel(counts).assign(quantity=quantity)
     by = ["panel", "penalty", "quantity", "series"]
     means = rows.groupby(by, sort=False)[["x", "y"]].mean().reset_index()
     order = {"by": ["x", "penalty"], "ascending": [False, True], "kind": "stable"}

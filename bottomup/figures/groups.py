@@ -91,8 +91,7 @@ def published(tables: Tables, name: str, panels: dict[str, str]) -> pd.DataFrame
 def draw(
     drawn: pd.DataFrame, panels: list[str], grouping: str, counts: str, finish: Callable
 ) -> Figure:
-    """The figure of `drawn`, a column for each of `panels`; more than a row
-    holds are in several.
+    """The figure of `drawn`, a column for each of `panels`; more than a row holds are in several.
 
     The legend states the number of occurrences, `counts`; `finish(axes, points)` sets the axes of
     one panel.

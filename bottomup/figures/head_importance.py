@@ -41,8 +41,7 @@ def _places(relevant: pd.DataFrame, confident: pd.DataFrame) -> pd.DataFrame:
 
 
 def _points(ours: pd.DataFrame) -> pd.DataFrame:
-    panels = [heads.panel(*key) for key in zip(ours["objective"], ours["attention"], strict=True)]
-    rows = ours.assign(panel=panels, series=heads.layers(ours["layer"]), x=ours["place"])
+    rows = heads.with_panel(ours).assign(series=heads.layers(ours["layer"]), x=ours["place"])
     return join([points(rows.assign(y=rows[name]), quantity=name) for name in ROWS])
 
 

@@ -54,11 +54,18 @@ def numbers(layers: pd.Series) -> pd.Series:
 
 
 def panel(objective: str, attention: str) -> str:
+    """The name of the panel of an objective's heads of one kind of attention."""
     return f"{objective}, {attention}"
 
 
+def with_panel(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, each with the name of its `panel`."""
+    names = [panel(row.objective, row.attention) for row in rows.itertuples()]
+    return rows.assign(panel=names)
+
+
 def panels(rows: pd.DataFrame) -> list[str]:
-    """Names of the panels for each objective and attention, in the papers' order."""
+    """The names of the panels of rows, in the papers' order."""
     pairs = {(row.objective, row.attention) for row in rows.itertuples()}
     return [
         panel(objective, attention)
@@ -84,7 +91,7 @@ def function_kind(function: str) -> str:
     return "rare" if function in RARE else "syntactic"
 
 
-def result(tables: Tables, **wanted: str) -> pd.DataFrame:
+def last_gates(tables: Tables, **wanted: str) -> pd.DataFrame:
     """The rows of `gates` at the last step of each model: which heads it keeps."""
     columns = [*MODEL, "step", "kind", "layer", "head", "kept"]
     rows = select(tables, "gates", columns, **wanted)

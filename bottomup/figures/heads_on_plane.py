@@ -48,30 +48,35 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         for name, (plane, _) in planes.items()
     ]
     drawn = join(parts)
-    tops = {name: int(plane["series"].max()) for name, (plane, _) in planes.items()}
+    return _figure(drawn, {name: held for name, (_, held) in planes.items()}), drawn
+
+
+def _figure(drawn: pd.DataFrame, held: dict[str, float]) -> Figure:
+    """The panels; held: by objective, the share that its plane holds."""
+    tops = drawn.groupby("panel")["series"].max().astype(int)
     titles = {
-        name: f"{style.objective(name).label}\nthe plane holds {100 * held:.0f} %"
-        for name, (_, held) in planes.items()
+        name: f"{style.objective(name).label}\nthe plane holds {100 * share:.0f} %"
+        for name, share in held.items()
     }
     figure, rows = layout.grid(titles, {"": ""}, INCHES, [INCHES + 0.4], (0.3, 0.5), shared=False)
     reach = 1.08 * float(drawn[["x", "y"]].abs().max().max())
     square = {"xlim": (-reach, reach), "ylim": (-reach, reach), "aspect": "equal"}
     for _, panels in rows:
         for name, axes in panels.items():
-            for layer, heads in planes[name][0].groupby("series"):
+            for layer, heads in drawn[drawn["panel"] == name].groupby("series"):
                 color = shade(layer, tops[name])
                 axes.plot(heads["x"], heads["y"], color=color, markeredgewidth=0.4, **MARK)
             axes.set(**square, xticks=[], yticks=[])
             axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
-    top = max(tops.values())
+    top = tops.max()
     title, named = "layer", {str(layer): layer for layer in range(1, top + 1)}
-    if len({*tops.values()}) > 1:
+    if tops.nunique() > 1:
         title, named = "layer, by the depth of its model", {"lowest": 1, "highest": top}
     handles = [
         Line2D([], [], color=shade(layer, top), label=name, **MARK) for name, layer in named.items()
     ]
     style.legend(figure, handles, columns=len(handles), title=title)
-    return figure, drawn
+    return figure
 
 
 def shade(layer: int, top: int) -> str:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bottomup.figures import heads, layout, steps, style
-from bottomup.figures.points import NoRowsError, Tables, join, over_seeds, points, select
+from bottomup.figures.points import Tables, join, over_seeds, points, select
 from bottomup.figures.syntactic_heads import LABELS, RELATIONS
 
 COUNT, ACCURACY = "heads with\na function", "accuracy of the\nbest head"
@@ -49,15 +49,8 @@ def draw(tables: Tables, thresholds: dict[str, float]) -> tuple[Figure, pd.DataF
         UNLIKE: _unlike(tables),
     }
     drawn = join([_points(rows, quantity) for quantity, rows in parts.items()])
-    at_steps = drawn.loc[drawn["x"].notna(), "panel"].unique()
-    if not len(at_steps):
-        raise NoRowsError(
-            "the table head_functions has no run at a step; name some in training_steps"
-        )
-    ends = {name: steps.end(tables, name) for name in style.ordered(at_steps)}
-    drawn = drawn[drawn["panel"].isin(list(ends))]
-    drawn = drawn.fillna({"x": drawn["panel"].map(ends)}).astype({"x": int})
-    drawn = drawn.sort_values("x", kind="stable").reset_index(drop=True)
+    lacking = "the table head_functions has no run at a step"
+    drawn, ends = steps.with_ends(tables, drawn, "panel", lacking)
     return _figure(drawn, ends, thresholds), drawn
 
 

@@ -91,8 +91,7 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
             f"the table head_importance has no layer with three heads that differ in "
             f"{', '.join(wide)}; a rank correlation needs them"
         )
-    panels = [heads.panel(row.objective, row.attention) for row in rows.itertuples()]
-    named = rows.assign(panel=panels, x=rows["layer"]).sort_values("x", kind="stable")
+    named = heads.with_panel(rows).assign(x=rows["layer"]).sort_values("x", kind="stable")
     rows = in_order(named, "panel", heads.panels(rows))
     return points(over_seeds(rows, "y", ["panel", "series", "x"]), quantity="rank correlation")
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import steps, style
 from bottomup.figures.means import over_layers, over_runs
-from bottomup.figures.points import NoRowsError, Tables, join, points, table
+from bottomup.figures.points import Tables, join, points, table
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 PLACE = ["objective", "seed"]
@@ -74,16 +74,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     has a value.
     """
     drawn = join([_points(tables, name) for name in LEARNED if len(tables.get(name, ()))])
-    at_steps = drawn.loc[drawn["x"].notna(), "series"].unique()
-    if not len(at_steps):
-        raise NoRowsError(
-            f"no table of {', '.join(LEARNED)} has a value of a run at a step; name some in "
-            "training_steps"
-        )
-    drawn = drawn[drawn["series"].isin(at_steps)]
-    ends = {name: steps.end(tables, name) for name in style.ordered(at_steps)}
-    drawn = drawn.fillna({"x": drawn["series"].map(ends)}).astype({"x": int})
-    drawn = drawn.sort_values("x", kind="stable").reset_index(drop=True)
+    lacking = f"no table of {', '.join(LEARNED)} has a value of a run at a step"
+    drawn, _ = steps.with_ends(tables, drawn, "series", lacking)
     return _figure(tables, drawn), drawn
 
 

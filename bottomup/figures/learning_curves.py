@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bottomup.core.errors import UserError
+from bottomup.core.names import objective_and_seed
 from bottomup.figures import style
 from bottomup.figures.points import Tables, join, points, table
 
@@ -42,7 +43,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 def _points(tables: Tables, run: str) -> pd.DataFrame:
     metrics = table(tables, run, ["tokens", *LOSSES.values()])
-    objective, _ = run.rsplit("-", 1)
+    objective, _ = objective_and_seed(run)
     return join(
         [
             points(

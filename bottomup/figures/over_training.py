@@ -53,7 +53,8 @@ def _information(tables: Tables, estimate: dict[str, int]) -> pd.DataFrame:
 
 
 def _distances(tables: Tables, variant: str) -> pd.DataFrame:
-    """The same for pairs of a run at a step and the same run at its end."""
+    """The distances of a run at a step and the same run at its end, with columns as in
+    `_information`."""
     columns = [*RUNS, "layer", "distance", "ci_low", "ci_high", WITHOUT]
     rows = select(tables, "pwcca_between_runs", columns, variant=variant, weights="x")
     rows = rows.assign(

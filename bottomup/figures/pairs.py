@@ -14,7 +14,6 @@ import pandas as pd
 from bottomup.core.names import half, objective_and_half
 from bottomup.figures import layout, style
 from bottomup.figures.means import less
-from bottomup.figures.points import NoRowsError
 from bottomup.measures.jackknife import Range
 
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
@@ -27,26 +26,6 @@ def named(measured: pd.DataFrame) -> pd.DataFrame:
     rows = measured.rename(columns={"layer": "x"})
     series = [_series(a, b) for a, b in zip(rows["objective_a"], rows["objective_b"], strict=True)]
     return rows.assign(series=series)
-
-
-def comparable(rows: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Those of `rows` whose two runs differ only in the objective, or only in the seed; a
-    checkpoint, of seed 0, has no other."""
-    same_objective = rows["objective_a"] == rows["objective_b"]
-    same_seed = ~of_other_seeds(rows)
-    kept = rows[same_objective != same_seed]
-    if kept.empty:
-        raise NoRowsError(
-            f"the table {table} has no two runs to compare; this figure needs two objectives or "
-            f"two seeds; add one to the study"
-        )
-    return kept
-
-
-def of_other_seeds(rows: pd.DataFrame) -> pd.Series:
-    """Which pairs are of two runs with other initial weights."""
-    a, b = rows["seed_a"], rows["seed_b"]
-    return (a != b) & (a > 0) & (b > 0)
 
 
 def _series(a: str, b: str) -> str:
@@ -93,7 +72,8 @@ def differences(rows: pd.DataFrame, by: list[str], within: Range) -> pd.DataFram
 
 
 def published_differences(curves: pd.DataFrame) -> pd.DataFrame:
-    """The same of published curves, where both have a point."""
+    """The published curve of the first model of each pair less that of the second, where both have
+    a point."""
     parts = []
     for pair in _differing(set(curves["series"])):
         a, b = (curves[curves["series"] == name] for name in pair.split("-"))

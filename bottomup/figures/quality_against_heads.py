@@ -78,8 +78,7 @@ def _differences(tables: Tables) -> pd.DataFrame:
         )
     with_bleu = rows["bleu_unpruned"].notna()
     loss = rows["test_loss_nats"] - rows["test_loss_nats_unpruned"]
-    return rows.assign(
-        panel=[heads.panel(row.objective, row.attention) for row in rows.itertuples()],
+    return heads.with_panel(rows).assign(
         quantity=with_bleu.map({True: BLEU, False: LOSS}),
         x=[
             sum(getattr(row, f"heads_{kind}") for kind in GATED[row.attention])

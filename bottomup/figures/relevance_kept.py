@@ -33,10 +33,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     the most relevant heads of all layers, and of heads at random. With several seeds a point is the
     mean of a penalty, with the lowest and the highest seed.
     """
-    gates = heads.result(tables, method="gates", kind="encoder")
-    gates = gates.assign(
-        panel=[heads.panel(row.objective, row.attention) for row in gates.itertuples()]
-    )
+    gates = heads.with_panel(heads.last_gates(tables, method="gates", kind="encoder"))
     gates = _with_relevance(gates, table(tables, "head_importance", NEEDED))
     drawn = join([_kept(gates), _references(gates)])
     names = heads.panels(gates)

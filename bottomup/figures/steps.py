@@ -9,7 +9,8 @@ from matplotlib.ticker import NullLocator
 
 from bottomup.core.errors import UserError
 from bottomup.core.names import objective_and_step
-from bottomup.figures.points import Tables, table
+from bottomup.figures import style
+from bottomup.figures.points import NoRowsError, Tables, table
 from bottomup.training.metrics import candidates
 
 TICKS = 6  # about as many at most: numbers of five digits stand side by side
@@ -31,6 +32,24 @@ def end(tables: Tables, objective: str) -> int:
     metrics = [candidates(table(tables, run, ["step", "dev_loss_nats"])) for run in runs]
     best = [rows.loc[rows["dev_loss_nats"].idxmin(), "step"] for rows in metrics]
     return round(sum(best) / len(best))
+
+
+def with_ends(
+    tables: Tables, drawn: pd.DataFrame, column: str, lacking: str
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """The points of the objectives that have some at a step, in the order of steps, with the `end`
+    in place of NaN as `x`; and these ends by objective, in the papers' order.
+
+    column: that of the objectives. Raises NoRowsError, which says what is `lacking`, if none has a
+    point at a step.
+    """
+    at_steps = drawn.loc[drawn["x"].notna(), column].unique()
+    if not len(at_steps):
+        raise NoRowsError(f"{lacking}; name some in training_steps")
+    ends = {name: end(tables, name) for name in style.ordered(at_steps)}
+    drawn = drawn[drawn[column].isin(at_steps)]
+    drawn = drawn.fillna({"x": drawn[column].map(ends)}).astype({"x": int})
+    return drawn.sort_values("x", kind="stable").reset_index(drop=True), ends
 
 
 def axis(axes: Axes, steps: pd.Series) -> None:

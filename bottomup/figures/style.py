@@ -148,9 +148,9 @@ def objective(name: str) -> Look:
     """The look of an objective or a checkpoint, the same in every figure; others than the papers'
     get a spare look, and an untrained twin that of its model, dashed.
 
-    The place in the study decides which spare. Where it is not known the name does, unless another
-    in the figure has it: then the next free one. So no two share a color or a marker while there
-    are others; beyond these, dashes tell them apart.
+    The place in the study decides which spare look it is. Where the place is not known, the name
+    decides or, if another model of the figure has that look, it is the next free one. So no two
+    share a color or a marker while there are others; beyond these, dashes tell them apart.
     """
     if name in OBJECTIVES:
         return OBJECTIVES[name]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.figures import distance_between_layers, distance_between_tasks, pairs, style
+from bottomup.figures import distance_between_layers, distance_between_tasks, style
 from bottomup.published import load_published
 
 TASKS, LAYERS = "change_between_tasks", "change_by_task"
@@ -207,8 +207,8 @@ def test_a_checkpoint_is_beside_runs_of_any_seed():
     rows = [("lm", 1, "mt", 1), ("lm", 1, "bert", 0), ("bert_untrained", 0, "bert", 0)]
     rows += [("lm", 1, "lm", 2), ("lm", 1, "mt", 2)]
     some = pd.DataFrame(rows, columns=columns)
-    assert pairs.of_other_seeds(some).tolist() == [False] * 3 + [True] * 2
-    assert len(pairs.comparable(some, "pwcca_between_runs")) == 4
+    assert distance_between_tasks.of_other_seeds(some).tolist() == [False] * 3 + [True] * 2
+    assert len(distance_between_tasks.comparable(some)) == 4
 
 
 def test_many_pairs_stand_in_rows_of_one_scale():
