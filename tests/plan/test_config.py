@@ -1371,18 +1371,23 @@ def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
     assert slices.open_checkpoint(SimpleNamespace(objective="bert_untrained"))["twin_seed"] == 1
 
 
+def with_initial(**initial):
+    """The default config with these checkpoints, and what each starts from, if not its twin."""
+    given = {name: {"package": "a==1", "initial": start} for name, start in initial.items()}
+    return changed(checkpoints=given, occurrences__unit="word")
+
+
 def test_checkpoints_are_compared_with_each_other():
-    given = {name: {"package": f"{name}==1"} for name in ("first", "second", "third")}
-    subjects = Subjects(load(changed(checkpoints=given, occurrences__unit="word")))
+    given = ("first", "second", "third")
+    subjects = Subjects(load(with_initial(**dict.fromkeys(given))))
     among = [(a, b) for a in given for b in given if f"{a}-0.{b}-0" in subjects.first_pairs()]
     assert among == [("first", "second"), ("first", "third"), ("second", "third")]
     assert set(subjects.first_pairs()) <= set(subjects.pairs_of_runs())
 
 
 def test_what_a_checkpoint_starts_from_stands_in_place_of_its_twin():
-    given = {"start": {}, "end": {"initial": "start"}, "other": {"initial": "start_untrained"}}
-    given = {name: {"package": f"{name}==1"} | more for name, more in given.items()}
-    slices = Slices(load(changed(checkpoints=given, occurrences__unit="word")))
+    given = with_initial(start=None, end="start", other="start_untrained")
+    slices = Slices(load(given))
     subjects = slices.subjects
     assert subjects.checkpoints == ["start", "start_untrained", "end", "other"]
     assert [subjects.initial(name) for name in subjects.checkpoints] == [
@@ -1398,31 +1403,24 @@ def test_what_a_checkpoint_starts_from_stands_in_place_of_its_twin():
 
 @pytest.mark.parametrize("initial", ["end", "end_untrained", "lm", "other_untrained", "stort"])
 def test_a_checkpoint_starts_from_another_of_the_study(initial):
-    given = {"start": {}, "end": {"initial": initial}, "other": {"initial": "start"}}
-    given = {name: {"package": f"{name}==1"} | more for name, more in given.items()}
-    assert mistakes(changed(checkpoints=given, occurrences__unit="word")) == [
+    assert mistakes(with_initial(start=None, end=initial, other="start")) == [
         f'checkpoints.end.initial: found "{initial}"; allowed: null, start, start_untrained, other'
     ]
 
 
 def test_a_pair_of_checkpoints_begins_with_what_the_other_starts_from():
-    given = {"end": {"initial": "start"}, "start": {}, "other": {}}
-    given = {name: {"package": f"{name}==1"} | more for name, more in given.items()}
-    subjects = Subjects(load(changed(checkpoints=given, occurrences__unit="word")))
+    subjects = Subjects(load(with_initial(end="start", start=None, other=None)))
     among = {"start-0.end-0", "end-0.other-0", "start-0.other-0"}
     assert among <= {*subjects.pairs_of_runs()} and "end-0.start-0" not in subjects.pairs_of_runs()
 
 
 def test_no_checkpoint_starts_from_itself_by_others():
-    given = {"a": "b", "b": "c", "c": "a", "d": "a"}
-    given = {name: {"package": "a==1", "initial": initial} for name, initial in given.items()}
-    assert mistakes(changed(checkpoints=given, occurrences__unit="word")) == [
+    assert mistakes(with_initial(a="b", b="c", c="a", d="a")) == [
         f'checkpoints.{name}.initial: found "{initial}", which starts from {name}; allowed: null, '
         "or one that does not"
         for name, initial in (("a", "b"), ("b", "c"), ("c", "a"))
     ]
-    given = {"a": {"package": "a==1", "initial": 5}}
-    [line] = mistakes(changed(checkpoints=given, occurrences__unit="word"))
+    [line] = mistakes(with_initial(a=5))
     assert line.startswith("checkpoints.a.initial: found 5; allowed: text or null")
 
 
