@@ -77,18 +77,22 @@ class Objective(Section):
         return ", ".join([seeds, *tokens, *(f"{key} {of}" for key, of in self.shape.items())])
 
 
-class Study(Section):
-    """What the page says of its study: its name, the shape of its models, the runs of each
-    objective, checkpoints beside them, other studies that studies.html shows, its figures, and the
-    names of the tables that claims read; the objectives that are also trained on halves of the
-    text, and which PWCCA compares these (values by column).
-    """
+class Size(Section):
+    """How large a study is: its name, the shape of its models, the runs of each objective,
+    checkpoints beside them, and other studies that studies.html shows."""
 
     study: str
     model: dict[str, int]
     objectives: dict[str, Objective]
     checkpoints: list[str]
     beside: list[str]
+
+
+class Study(Size):
+    """What the page says of its study: also its figures, and the names of the tables that claims
+    read; the objectives that are also trained on halves of the text, and which PWCCA compares these
+    (values by column)."""
+
     figures: list[Figure]
     tables: list[str]
     halves: list[str]

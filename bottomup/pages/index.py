@@ -17,10 +17,9 @@ from PIL import Image
 from bottomup.claims.comparison import CURVE, beside, correlate
 from bottomup.claims.words import NOT_MEASURED
 from bottomup.core.errors import UserError
-from bottomup.core.settings import Section
 from bottomup.pages import claims as claims_page
 from bottomup.pages import render
-from bottomup.pages.claims import Objective, checked, counts, figures_of, shown_number
+from bottomup.pages.claims import Objective, Size, checked, counts, figures_of, shown_number
 from bottomup.pages.headlines import headlines
 from bottomup.pages.signs import VERDICTS, sign
 
@@ -42,19 +41,13 @@ class Figure(claims_page.Figure):
         return self.name.replace("_", " ")
 
 
-class Study(Section):
-    """What the page says of its study: its name, the shape of its models, the runs of each
-    objective, whether any is trained, checkpoints beside them, other studies that studies.html
-    shows, the languages of its text, its figures, and the values that captions state; repository,
-    the web address of the repository's files, None if it has none; text, the digest of the
-    settings of its text (see `corpus.reference`)."""
+class Study(Size):
+    """What the page says of its study: also whether any objective is trained, the languages of its
+    text, its figures, and the values that captions state; repository, the web address of the
+    repository's files, None if it has none; text, the digest of the settings of its text (see
+    `corpus.reference`)."""
 
-    study: str
-    model: dict[str, int]
-    objectives: dict[str, Objective]
     trained: bool
-    checkpoints: list[str]
-    beside: list[str]
     languages: list[str]
     figures: list[Figure]
     config: dict[str, Any]
