@@ -2,8 +2,8 @@
 
 LM alone reads under a causal mask. To separate its mask from its target there are, under each mask,
 one model that predicts the next token (LM; `lm_bidirectional`), one that predicts the masked token
-(`mlm_causal`; MLM), and one untrained model. None of this is published. The margin is a
-share of what the evolution paper has published of the same measure.
+(`mlm_causal`; MLM), and one untrained model. None of this is published. The margin is a share of
+what the evolution paper has published of the same measure.
 """
 
 from functools import partial

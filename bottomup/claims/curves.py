@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims import NotEnoughError, NotMeasuredError
-from bottomup.claims.tables import LEARNING, N_DRAWS, NOISE, Table, Tables, seeds
+from bottomup.claims.tables import LEARNING, N_DRAWS, NOISE, RUNS, Table, Tables, seeds
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
 from bottomup.core.names import objective_and_step
@@ -312,5 +312,5 @@ def _steps(table: Table) -> Table:
 def _between_runs(tables: Tables, objectives: set[str], same_seed: bool) -> Curve:
     table = rows(tables, "pwcca_between_runs")
     table = of_pairs(table.filtered(table.rows["layer"] > 0), objectives, same_seed)
-    runs = table.rows.groupby(["objective_a", "seed_a", "objective_b", "seed_b"])
+    runs = table.rows.groupby(RUNS)
     return mean([curve(table.with_rows(pair), "layer", "distance") for _, pair in runs])

@@ -2,8 +2,8 @@
 
 Each `section` is the source. Few of these papers publish a number that is this statistic, and none
 is of models like these: where `published_as` says *assumed*, the value only says what would count
-as a size. `undecided_until` says what the sentence needs, so what a small
-study cannot show is said before it is run.
+as a size. `undecided_until` says what the sentence needs, so what a small study cannot show is said
+before it is run.
 
 The prior on how much runs vary is from the claims here alone, so that none changes a verdict on the
 two papers. Layers are compared as thirds: the best of several layers looks better than it is.

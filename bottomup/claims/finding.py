@@ -10,7 +10,6 @@ import numpy as np
 
 from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.claims.claim import Claim, Parts
-from bottomup.claims.controls import untrained
 from bottomup.claims.inference import (
     NO_PRIOR,
     Decision,
@@ -20,6 +19,7 @@ from bottomup.claims.inference import (
     pooled_prior,
     unknown_runs,
 )
+from bottomup.claims.initial import untrained
 from bottomup.claims.tables import (
     N_DRAWS,
     Blocks,
@@ -91,7 +91,7 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
         except NotMeasuredError as error:
             missing.append(error)
     if not each:
-        raise max(reversed(missing), key=_came_far)
+        raise max(reversed(missing), key=_how_much_it_says)
     values = np.stack([of_seed[:, 0] for of_seed in each.values()])
     without = values[:0]
     if len(values) > 1:
@@ -99,9 +99,9 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     return Replicates([*each], np.mean([*each.values()], axis=0), without)
 
 
-def _came_far(error: NotMeasuredError) -> tuple[bool, bool]:
-    """How far the parts of a seed came: of seeds, that says most which has all models. One that
-    lacks a model, as those of other objectives alone do, says only that."""
+def _how_much_it_says(error: NotMeasuredError) -> tuple[bool, bool]:
+    """The key that sorts the errors of seeds by how much they say, least first. A seed that lacks a
+    model, such as one that other objectives alone have, says only that."""
     return isinstance(error, NotEnoughError), bool(error.table)
 
 
@@ -376,7 +376,7 @@ def find_all(
 ) -> tuple[dict[str, Finding], dict[str, NotMeasuredError]]:
     """What the tables say about each claim, by name, and what is missing for the others.
 
-    initial: for each objective, that of the models it starts from, as in `controls.untrained`.
+    initial: for each objective, that of the models it starts from, as in `initial.untrained`.
     """
     runs, before = Runs.of(tables), Runs.of(untrained(tables, initial))
     findings: dict[str, Finding] = {}

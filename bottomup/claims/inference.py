@@ -43,8 +43,7 @@ class Evidence(Estimates):
     @classmethod
     def of(cls, draws: np.ndarray, without_seed: np.ndarray, blocks: Blocks) -> "Evidence":
         """draws: `[parts, 1 + 2 * N_DRAWS]`, as from `tables`. without_seed: `[seeds, parts]`, the
-        values without each seed; none for a single seed. blocks: those of the
-        tables."""
+        values without each seed; none for a single seed. blocks: those of the tables."""
         text, noise = (mean_square(draws, some) for some in (TEXT, NOISE))
         return cls(
             draws[:, 0],

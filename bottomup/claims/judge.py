@@ -30,7 +30,7 @@ from bottomup.core import names
 
 OF_CLAIM = (
     *("paper", "statement", "section", "measure", "statistic", "margin", "published"),
-    *("published_as", "differs"),
+    *("published_as", "differs", "contradicted_if"),
 )
 COLUMNS = [
     *("claim", "paper", "statement", "section", "measure", "statistic"),
@@ -81,7 +81,7 @@ def judge(
     for claim in claims:
         name = claim.name
         row = {"claim": name} | {column: getattr(claim, column) for column in OF_CLAIM}
-        row |= {"contradicted_if": claim.contradicted_if} | _agreement(claim, correlations)
+        row |= _agreement(claim, correlations)
         if name in missing:
             why = lacking.get(missing[name].table, "")
             rows.append(row | _not_measured(missing[name], why))

@@ -10,6 +10,7 @@ from math import isnan, nan
 import numpy as np
 import pandas as pd
 
+from bottomup.core.names import objective_and_seed
 from bottomup.training.metrics import early
 
 # Below these a model hardly does what it was trained for: few translations give the gist, few
@@ -38,7 +39,7 @@ def not_ready(curves: Mapping[str, pd.DataFrame], quality: pd.DataFrame) -> dict
     falls: dict[str, list[float]] = {}
     tokens: dict[str, str] = {}
     for run, curve in curves.items():
-        objective, _, _ = run.rpartition("-")
+        objective, _ = objective_and_seed(run)
         falls.setdefault(objective, []).append(late_fall(curve))
         tokens[objective] = "the tokens of its last phase" if "early" in curve else "its tokens"
     for objective, of_runs in falls.items():

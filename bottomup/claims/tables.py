@@ -21,6 +21,7 @@ import pandas as pd
 from bottomup.claims import NotEnoughError, NotMeasuredError
 from bottomup.core.errors import UserError
 from bottomup.core.files.tables import read_table
+from bottomup.core.names import objective_and_seed
 from bottomup.core.schema import nearest
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
@@ -40,6 +41,7 @@ ROW = [
 LEARNING = "learning_curves"  # of runs, from their metrics.jsonl
 SEEDS = ("seed", "seed_a", "seed_b")
 OBJECTIVES = ("objective", "objective_a", "objective_b")
+RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]  # of a pair
 
 log = logging.getLogger(__name__)
 
@@ -240,8 +242,8 @@ def learning_curves(curves: Mapping[str, pd.DataFrame]) -> Table:
     """
     frames = []
     for run, curve in curves.items():
-        objective, _, seed = run.rpartition("-")
-        frames.append(curve.assign(objective=objective, seed=int(seed)))
+        objective, seed = objective_and_seed(run)
+        frames.append(curve.assign(objective=objective, seed=seed))
     return table(LEARNING, pd.concat(frames, ignore_index=True), "dev")
 
 

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 
 from bottomup.figures import style
 from bottomup.figures.means import less, over_runs, since_layer_0
+from bottomup.figures.pairs import RUNS
 from bottomup.figures.points import NoRowsError, Tables, join, points, select
 from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 
@@ -111,8 +112,7 @@ def _levels(rows: pd.DataFrame, models: Models, within: Range) -> pd.DataFrame:
 
 
 def _distances(tables: Tables, models: Models, variant: str) -> pd.DataFrame:
-    runs = ["objective_a", "seed_a", "objective_b", "seed_b"]
-    columns = [*runs, "layer", "distance", "ci_low", "ci_high", WITHOUT]
+    columns = [*RUNS, "layer", "distance", "ci_low", "ci_high", WITHOUT]
     measured = select(tables, "pwcca_between_runs", columns, variant=variant, weights="x")
     rows = measured[measured["seed_a"] == measured["seed_b"]]
     pairs = [*zip(rows["objective_a"], rows["objective_b"], strict=True)]

@@ -1,8 +1,4 @@
-"""Pairs of runs, compared layer by layer, for the figures that show them.
-
-Different objectives are compared within a seed, and so are the two halves of the training text; two
-runs of one objective are compared across seeds.
-"""
+"""Pairs of runs, compared layer by layer, for the figures that show them."""
 
 import math
 from collections.abc import Iterable

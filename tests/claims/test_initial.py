@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from bottomup.claims.controls import untrained
 from bottomup.claims.curves import between_objectives
+from bottomup.claims.initial import untrained
 from tests.claims.made_up import INITIAL, of_runs, tables
 
 PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]

@@ -7,9 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from bottomup.claims.tables import N_DRAWS, Table, Tables
-
-RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
+from bottomup.claims.tables import N_DRAWS, RUNS, Table, Tables
 
 
 def untrained(tables: Tables, initial: Mapping[str, str]) -> Tables:
