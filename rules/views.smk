@@ -2,8 +2,9 @@
 
 
 # The text as written, and its words, for aligning other tokenizers than ours.
-WRITTEN = ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.words.json"]
-WRITTEN = WRITTEN if ROWS == "words" else []
+WRITTEN = []
+if ROWS == "words":
+    WRITTEN = ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.words.json"]
 
 
 rule draw_occurrences:

@@ -52,7 +52,6 @@ SHOWN = {
     "bottomup.core.schema": "says what is wrong with settings",
     "bottomup.core.differences": "words for a log and for a dry run",
 }
-TEXTS = ("catches", "docstrings")  # facts of a file that make text count
 INSTALLED = {"site-packages", "dist-packages"}
 STANDARD = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
 VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)  # in what a distribution says of itself
@@ -82,7 +81,9 @@ def digest(script: str, *modules: str) -> dict[str, str]:
     packages = {name.partition(".")[0] for name in names if not _folder(name.partition(".")[0])}
     packages = packages.union(*(COMPUTE_FOR.get(name, ()) for name in packages))
     # If one file uses the text of errors, or docstrings, this text counts in all files.
-    messages, docstrings = (any(facts(file)[what] for file in files) for what in TEXTS)
+    messages, docstrings = (
+        any(facts(file)[what] for file in files) for what in ("catches", "docstrings")
+    )
     digests = {key_of(file): _digest(file, messages, docstrings) for file in files}
     versions = {name: _version(name) for some in map(_distributions, packages) for name in some}
     versions[PYTHON] = _version(PYTHON)
@@ -257,9 +258,7 @@ def _distributions(package: str) -> list[str]:
     return sorted(map(normal, _by_package().get(package, [])))
 
 
-@cache
-def _by_package() -> dict[str, list[str]]:
-    return {name: [*some] for name, some in importlib.metadata.packages_distributions().items()}
+_by_package = cache(importlib.metadata.packages_distributions)
 
 
 def normal(name: str) -> str:

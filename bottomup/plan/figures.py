@@ -86,7 +86,8 @@ class Figures:
             self._neighbors(),
             self._heads(),
             self._fewer_heads(),
-            self._text_and_training(),
+            self._text_and_learning(),
+            self._over_training(),
             self._masks(),
             self._of_tables(),
             self._stitching(),
@@ -350,25 +351,30 @@ class Figures:
             for objective, parts in shown.items()
         }
 
-    def _text_and_training(self) -> dict[str, Figure]:
-        study, subjects = self.study, self.subjects
+    def _text_and_learning(self) -> dict[str, Figure]:
+        corpus = ("cleaning", "splits", "frequencies")
+        trained = self.subjects.runs(self.subjects.trained)
+        return {
+            "corpus_overview": Figure(
+                {name: [f"<results>/corpus/{name}.csv"] for name in corpus},
+                TEXT,
+                options={"n_tokens": self.study.measures.mutual_information.n_tokens},
+            ),
+            "alignment": Figure(self._of("alignment"), TEXT),
+            "learning_curves": Figure(self._metrics(trained), TEXT),
+        }
+
+    def _over_training(self) -> dict[str, Figure]:
+        study = self.study
         # Runs at a step, each with the same run at its end; and all of these together.
-        pairs = list(subjects.steps_and_ends())
+        pairs = list(self.subjects.steps_and_ends())
         runs = [*dict.fromkeys(run for pair in pairs for run in pair)]
         with_heads = [pair for pair in pairs if pair[1] in self.trained]
         of_heads = [*dict.fromkeys(run for pair in with_heads for run in pair)]
         of_learning = [self._of(name, runs) for name in LEARNED]
         learned = {name: some for of in of_learning for name, some in of.items() if some}
-        corpus = ("cleaning", "splits", "frequencies")
         thresholds = study.heads.thresholds.model_dump(exclude={"pairs", "rare_rank"})
         return {
-            "corpus_overview": Figure(
-                {name: [f"<results>/corpus/{name}.csv"] for name in corpus},
-                TEXT,
-                options={"n_tokens": study.measures.mutual_information.n_tokens},
-            ),
-            "alignment": Figure(self._of("alignment"), TEXT),
-            "learning_curves": Figure(self._metrics(subjects.runs(subjects.trained)), TEXT),
             "over_training": Figure(
                 {
                     **self._of("mutual_information", [f"{run}.plain" for run in runs]),

@@ -364,7 +364,8 @@ class Slices:
         made, left_out = {*self.subjects.trained}, self.study.left_out()
         for name, module in tables().items():
             parts = [] if name in left_out else module.TABLE.parts(self.subjects)
-            made |= {run.rpartition("-")[0] for part in parts for run in names.runs_of(part)}
+            runs = (run for part in parts for run in names.runs_of(part))
+            made |= {objective for objective, _ in map(names.objective_and_seed, runs)}
         return [name for name in self.subjects.objectives if name in made]
 
     def _runs_of(self, objective: str) -> dict:
@@ -446,7 +447,7 @@ class Slices:
         return {"seed": quality.seed, "translation": translation, "choose": choose}
 
     def hidden(self, wildcards) -> float | None:
-        """The share of tokens to hide, to ask alike all runs that read tokens hidden and predict
+        """The share of tokens to hide, the same for all runs that read hidden tokens and predict
         tokens; None for others."""
         options = self.run(wildcards)["options"]
         hides = options.masked and "masked" in options.read_as and options.n_classes is None
@@ -484,7 +485,7 @@ class Slices:
         return f"bottomup.objectives.{self._seen(objective).name}"
 
     def _seen(self, objective: str) -> Objective:
-        """As which objective a run is looked at."""
+        """The objective as which a run is looked at."""
         return self.study.objective_options(names.whole(objective)).seen
 
     def _backward(self, wildcards) -> bool:

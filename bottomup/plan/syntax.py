@@ -20,22 +20,13 @@ LOGGING = {f"{logs}.{level}" for logs in (LOGGER, "logging") for level in LEVELS
 PARSER = re.compile(
     r"(bottomup\.plan\.program\.parser|argparse\.ArgumentParser)\(\)(\.add_\w+\(\))*"
 )
+KEY = "bottomup.core.settings.key"  # its positional arguments are only shown
 # Keywords of calls whose values are only shown, or only limit a value, as for a key of the config.
 DESCRIBING = {
     "pydantic.Field": {"description"},
-    "bottomup.core.settings.key": {
-        "unit",
-        "gt",
-        "ge",
-        "lt",
-        "le",
-        "min_length",
-        "max_length",
-        "pattern",
-    },
+    KEY: {"unit", "gt", "ge", "lt", "le", "min_length", "max_length", "pattern"},
 }
 OF_ARGUMENTS = {"help", "metavar"}
-KEY = "bottomup.core.settings.key"  # its positional arguments are only shown, too
 # What only a plan reads, to decide what a job gets; its effect on the job is compared directly.
 PLANNED = "bottomup.tables.Table"
 # Exceptions that end a program, so that their text is only shown, unless a program that catches
@@ -54,11 +45,14 @@ ANY = {
 }
 # Calls that change nothing and do not iterate over what they are given.
 PURE = {
-    f"builtins.{name}"
-    for name in ("len", "str", "repr", "round", "abs", "int", "float", "bool", "format", "type")
-} | {"builtins.isinstance"}
+    f"builtins.{function.__name__}"
+    for function in (len, str, repr, round, abs, int, float, bool, format, type, isinstance)
+}
+# Calls that may be given a caught exception, and only show or test it.
+ENDING = {"sys.exit", "builtins.isinstance"}
 BY_NAME = {"importlib.import_module", "builtins.__import__"}
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DOCUMENTED = (ast.Module, ast.ClassDef, *FUNCTIONS)
 COMPUTING = (
     *(ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),
     *(ast.ListComp, ast.SetComp, ast.DictComp),
@@ -234,7 +228,7 @@ class Code:
     def is_read_beside(self, part: ast.AST, name: str) -> bool:
         """Whether a name is read in a function outside one part of it, other than to show it or to
         test it. True also if that is unknown, since the name is not the function's own."""
-        functions = (n for n in ast.walk(self.tree) if isinstance(n, DOCUMENTED[2:]))
+        functions = (n for n in ast.walk(self.tree) if isinstance(n, FUNCTIONS))
         around = [function for function in functions if part in ast.walk(function)]
         if not around:
             return True
@@ -334,7 +328,7 @@ class Code:
         nodes = [*ast.walk(self.tree)]
         raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
         for node in nodes:
-            if isinstance(node, DOCUMENTED[2:]) and self.meaning(node.returns) == ERROR:
+            if isinstance(node, FUNCTIONS) and self.meaning(node.returns) == ERROR:
                 raised |= {
                     id(part.value) for part in ast.walk(node) if isinstance(part, ast.Return)
                 }
@@ -344,7 +338,7 @@ class Code:
     def functions(self) -> frozenset[str]:
         """The names of the file's functions and methods."""
         nodes = ast.walk(self.tree)
-        return frozenset(node.name for node in nodes if isinstance(node, DOCUMENTED[2:]))
+        return frozenset(node.name for node in nodes if isinstance(node, FUNCTIONS))
 
     def _bare(self, node):
         """The tree of an expression in text that is shown, without the words of the text."""
@@ -407,9 +401,6 @@ def _used(code: Code, handler: ast.ExceptHandler) -> bool:
     return any(_is_read(node) and id(node) not in shown for node in uses)
 
 
-ENDING = {"sys.exit", "builtins.isinstance"}
-
-
 def _shows(code: Code, node: ast.AST) -> bool:
     """Whether what is raised only shows its text, too: an exception of `MESSAGES`, or one that a
     function of the project makes."""
@@ -437,7 +428,7 @@ def _is_class(name: str) -> bool:
 
 def _reads_exception(node: ast.AST) -> bool:
     """Whether a node is a method that leaves a context and reads what it is given."""
-    if not isinstance(node, DOCUMENTED[2:]) or node.name not in EXITS:
+    if not isinstance(node, FUNCTIONS) or node.name not in EXITS:
         return False
     given = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)} - {"self"}
     return not given.isdisjoint(_names_in(node))
