@@ -36,11 +36,16 @@ DISTRIBUTIONS = {
 COMPUTE_FOR = {
     "sklearn": {"scipy"},
     "spacy": {"thinc", "spacy_curated_transformers", "spacy_transformers"},  # of pipelines
-    # Of tokenizers in Python, as for FSMT, BERTweet, Japanese.
+    "thinc": {"blis"},
+    "spacy_curated_transformers": {"curated_transformers", "curated_tokenizers", "torch"},
+    "spacy_transformers": {"spacy_alignments", "transformers", "torch"},
+    # Of tokenizers in Python, as for FSMT, XLM, BERTweet, Japanese.
     "transformers": {
-        *("regex", "sentencepiece", "sacremoses", "emoji", "rjieba"),
-        *("fugashi", "unidic", "unidic_lite", "sudachipy", "rhoknp"),
+        *("regex", "sentencepiece", "sacremoses", "emoji", "rjieba", "Mykytea"),
+        *("fugashi", "sudachipy", "rhoknp"),
     },
+    "fugashi": {"ipadic", "unidic", "unidic_lite"},
+    "sudachipy": {"sudachidict_core", "sudachidict_full", "sudachidict_small"},
 }
 # Modules that no result depends on, whatever their code.
 SHOWN = {
@@ -79,7 +84,7 @@ def digest(script: str, *modules: str) -> dict[str, str]:
     files = [ROOT / script, *filter(None, map(_file, all_modules))]
     names = set(modules).union(*map(_names, files))
     packages = {name.partition(".")[0] for name in names if not _folder(name.partition(".")[0])}
-    packages = packages.union(*(COMPUTE_FOR.get(name, ()) for name in packages))
+    packages = _with_what_computes(packages)
     # If one file uses the text of errors, or docstrings, this text counts in all files.
     messages, docstrings = (
         any(facts(file)[what] for file in files) for what in ("catches", "docstrings")
@@ -89,6 +94,17 @@ def digest(script: str, *modules: str) -> dict[str, str]:
     versions[PYTHON] = _version(PYTHON)
     together = digests | {name: version for name, version in versions.items() if version}
     return dict(sorted(together.items()))
+
+
+def _with_what_computes(packages: Iterable[str]) -> set[str]:
+    """These packages, and those in `COMPUTE_FOR` that compute for them or for one another."""
+    found: set[str] = set()
+    waiting = [*packages]
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting += filter(_distributions, COMPUTE_FOR.get(name, ()))  # as far as installed
+    return found
 
 
 def count_versions_of(environment: Mapping[str, str]) -> None:

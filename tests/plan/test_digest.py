@@ -508,7 +508,7 @@ def test_installed_versions_matter_where_they_are_imported(project, tmp_path):
 def test_what_computes_for_an_imported_package_matters(project, tmp_path):
     """Their versions are their own: transformers says nothing of sentencepiece."""
     project(bottomup__a="import transformers\nfrom sklearn import cluster")
-    names = ("sentencepiece", "scipy", "sacremoses", "unidic_lite")
+    names = ("sentencepiece", "scipy", "sacremoses", "fugashi", "unidic_lite")
     install(tmp_path, **dict.fromkeys(names, "1"), thinc="1")
     before = digest.digest("run.py")
     for name in names:
@@ -517,6 +517,17 @@ def test_what_computes_for_an_imported_package_matters(project, tmp_path):
         install(tmp_path, **{name: "1"})
     install(tmp_path, thinc="2")
     assert digest.digest("run.py") == before
+
+
+def test_what_computes_for_such_a_package_matters_where_that_is_installed(project, tmp_path):
+    """A pipeline of transformers computes by torch; the others do not."""
+    project(bottomup__a="import spacy, transformers")
+    install(tmp_path, thinc="1", blis="1", fugashi="1", ipadic="1")
+    before = digest.digest("run.py")
+    assert before["blis"] == before["ipadic"] == "1" and "torch" not in before
+    install(tmp_path, spacy_curated_transformers="1", curated_transformers="1")
+    found = digest.digest("run.py")
+    assert found["curated-transformers"] == "1" and found["torch"] == digest.installed("torch")
 
 
 def test_the_version_of_a_package_that_is_chosen_by_name_matters(project, tmp_path):
