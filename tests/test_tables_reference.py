@@ -6,6 +6,7 @@ import subprocess
 from itertools import chain
 
 from bottomup.claims import calibration, comparison, judge, specifications
+from bottomup.core.files.tables import TEXT
 from bottomup.corpus import annotation, sources
 from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
 from bottomup.heads import functions
@@ -53,6 +54,12 @@ def documented():
 
 def test_columns_are_those_that_code_states():
     assert {name: documented()[name] for name in STATED} == {k: set(v) for k, v in STATED.items()}
+
+
+def test_names_of_objectives_are_read_as_text():
+    every = set().union(*documented().values())
+    assert {*TEXT} <= every
+    assert {name for name in every if "objective" in name} < {*TEXT}
 
 
 def test_figures_find_what_they_need():

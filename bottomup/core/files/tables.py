@@ -15,7 +15,10 @@ from bottomup.core.files import damaged, opening
 # `[n_blocks]`. Names of further such columns end in it.
 WITHOUT = "without"
 # Columns that are text, whatever stands in them: a word may be 10, an objective called true.
-TEXT = ("objective", "objective_a", "objective_b", "token", "word", "word_a", "word_b")
+TEXT = (
+    *("objective", "objective_a", "objective_b", "from_objective", "series"),
+    *("token", "word", "word_a", "word_b"),
+)
 READERS = {
     # Only what is empty is missing: an objective or a token may be called "null".
     ".csv": partial(
