@@ -11,14 +11,13 @@ Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
 import argparse
 from typing import Any, cast
 
-import numpy as np
-
 from bottomup.plan import program
 from bottomup import objectives
 from bottomup.core.files.arrays import load_array
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Section
+from bottomup.corpus.frequencies import ranks
 from bottomup.corpus.specials import N_SPECIAL, SPECIALS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.views import occurrences
@@ -41,23 +40,21 @@ def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     tokens = TokenFile.load(arguments.tokens)
     frequencies = read_table(arguments.frequencies, na_filter=False)
-    # <unk> is not a token of the training text, so it is rarer than all.
-    ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1, dtype=np.int32)
-    ranks[frequencies["token_id"]] = frequencies["rank"]
+    by_token = ranks(frequencies)
     sentences = occurrences.sample_sentences(tokens, settings.n, settings.seed)
     masked = settings.masked
     if masked is None:
-        reading = occurrences.plain(tokens, sentences, ranks)
+        reading = occurrences.plain(tokens, sentences, by_token)
     else:
         objective = objectives.load(masked.module, masked.options)
         in_order = frequencies.sort_values("token_id")["token"]
         objective.learn_types([*SPECIALS, *in_order])
         # Of the source alone, as models are looked at.
-        vocab_size, _ = objective.vocabularies({"source": len(ranks), "target": N_SPECIAL})
+        vocab_size, _ = objective.vocabularies({"source": len(by_token), "target": N_SPECIAL})
         reading = occurrences.as_trained(
             tokens,
             sentences,
-            ranks,
+            by_token,
             cast(objectives.Masking, objective),
             vocab_size,
             masked.draws,

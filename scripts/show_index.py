@@ -26,7 +26,7 @@ RULES = Path("rules/figures.smk")
 def main(arguments: argparse.Namespace) -> None:
     study, drawn = arguments.settings, []
     with ThreadPoolExecutor() as threads:  # most of the time goes into images
-        images = [*threads.map(lambda png: light(png.read_bytes()), arguments.images)]
+        images = [*threads.map(light, arguments.images)]
     for figure, (image, width, height), csv, text, lighter in zip(
         study.figures,
         images,

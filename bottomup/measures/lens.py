@@ -27,7 +27,7 @@ from torch.nn import functional
 from bottomup.core.seeds import generator
 from bottomup.corpus.annotation import require_words_of
 from bottomup.corpus.batches import Text
-from bottomup.corpus.specials import N_SPECIAL
+from bottomup.corpus.frequencies import ranks
 from bottomup.corpus.tokens import NO_WORD, TokenFile
 from bottomup.measures import jackknife
 from bottomup.measures.examples import BATCH_TOKENS, examples, tensors
@@ -238,9 +238,7 @@ def known_of_tokens(
 
     Raises UserError if the annotation is of other words.
     """
-    ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1)
-    ranks[frequencies["token_id"]] = frequencies["rank"]
-    known = pd.DataFrame({"rank": ranks[tokens.ids]})
+    known = pd.DataFrame({"rank": ranks(frequencies)[tokens.ids]})
     if annotation is None:
         return known
     require_words_of(tokens, annotation)

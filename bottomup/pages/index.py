@@ -17,6 +17,7 @@ from PIL import Image
 from bottomup.claims.comparison import CURVE, beside, correlate
 from bottomup.claims.words import NOT_MEASURED
 from bottomup.core.errors import UserError
+from bottomup.core.files import opening
 from bottomup.pages import claims as claims_page
 from bottomup.pages import render
 from bottomup.pages.claims import Objective, Size, checked, counts, figures_of, shown_number
@@ -91,9 +92,11 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def light(png: bytes) -> tuple[bytes, int, int]:
-    """An image as WebP, at most `WIDTH` wide, with its width and height in pixels."""
-    image = Image.open(io.BytesIO(png)).convert("RGB")
+def light(png: Path) -> tuple[bytes, int, int]:
+    """An image as WebP, at most `WIDTH` wide, with its width and height in pixels; UserError if the
+    file is damaged."""
+    with opening(png):
+        image = Image.open(png).convert("RGB")
     image.thumbnail((WIDTH, image.height), Image.Resampling.LANCZOS)
     written = io.BytesIO()
     image.save(written, "WEBP", quality=QUALITY)

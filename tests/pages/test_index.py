@@ -19,17 +19,21 @@ CLAIMS = made_up_claims.claims()
 BY_NAME = {figure["name"]: Figure(**figure) for figure in FIGURES}
 
 
-def png(width, height):
-    written = io.BytesIO()
-    Image.new("RGBA", (width, height), "white").save(written, "PNG")
-    return written.getvalue()
-
-
 @pytest.mark.parametrize(("size", "shown"), [((2560, 1000), (1024, 400)), ((900, 600), (900, 600))])
-def test_a_light_image_is_no_wider_than_it_is_shown(size, shown):
-    image, *found = index.light(png(*size))
+def test_a_light_image_is_no_wider_than_it_is_shown(tmp_path, size, shown):
+    Image.new("RGBA", size, "white").save(tmp_path / "a.png")
+    image, *found = index.light(tmp_path / "a.png")
     opened = Image.open(io.BytesIO(image))
     assert (opened.format, opened.size, tuple(found)) == ("WEBP", shown, shown)
+
+
+def test_a_damaged_image_is_one_line(tmp_path):
+    Image.effect_noise((90, 60), 50).save(png := tmp_path / "a.png")
+    whole = png.read_bytes()
+    for kept in (0, 20, len(whole) // 2):
+        png.write_bytes(whole[:kept])
+        with pytest.raises(UserError, match=r"a.png is damaged: .*; delete it and run"):
+            index.light(png)
 
 
 @pytest.fixture
