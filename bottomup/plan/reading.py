@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from snakemake.cli import get_argument_parser, parse_config
 from snakemake.settings.types import PersistenceBackend, RerunTrigger
+from snakemake_interface_executor_plugins.settings import ExecMode
 
 from bottomup.core.errors import UserError
 from bottomup.core.schema import OTHER_BASE
@@ -59,7 +60,8 @@ ONCE = {"configfile", "config"}
 
 def typed(arguments: list[str]) -> argparse.Namespace:
     """What a command line asks of Snakemake, as Snakemake itself reads it: options may be
-    abbreviated, or stand together as in `-nt`. Each of `ONCE` has a list for each time it is given.
+    abbreviated, or stand together as in `-nt`, or come from profiles that it names. Each of `ONCE`
+    has a list for each time it is given.
 
     Raises UserError if Snakemake does not understand something.
     """
@@ -69,11 +71,26 @@ def typed(arguments: list[str]) -> argparse.Namespace:
             action.__class__, action.default = argparse._AppendAction, []
     with understood(arguments):
         given = parser.parse_known_args(arguments)[0]
+        # One that Snakemake starts for a job reads no profile.
+        if given.profile not in (None, ["none"]) and given.mode == ExecMode.DEFAULT:
+            given = _with_profiles(given, arguments)
         parse_config([entry for entries in given.config for entry in entries])
     for entries in given.config:
         if twice := [path for path, n in Counter(_set_by(entries)).items() if n > 1]:
             raise UserError(f"--config: {twice[0]} is given twice; allowed: each key once")
     return given
+
+
+def _with_profiles(given: argparse.Namespace, arguments: list[str]) -> argparse.Namespace:
+    """What a command line asks together with the profiles that it names."""
+    # What stands in profiles is read as if it stood at the end.
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    whole = get_argument_parser(profiles=given.profile).parse_known_args(arguments[:end])[0]
+    whole.targets = [*whole.targets, *arguments[end + 1 :]]
+    for option in ONCE:
+        of_profiles = getattr(whole, option) or []
+        setattr(whole, option, getattr(given, option) or [[*of_profiles]] * bool(of_profiles))
+    return whole
 
 
 def _set_by(entries: list[str]) -> Iterator[str]:
@@ -105,11 +122,11 @@ def understood(arguments: list[str]) -> Iterator[None]:
     with redirect_stderr(StringIO()) as stderr:
         try:
             yield
-        except SystemExit as error:  # of its thousand lines of usage, the last says what is wrong
+        except SystemExit as error:  # what is wrong stands behind its thousand lines of usage
             if not error.code or isinstance(error.code, str):
                 raise
-            *_, line = [*filter(None, stderr.getvalue().splitlines())]
-            what = re.split("error: ", line, maxsplit=1, flags=re.IGNORECASE)[-1].removesuffix(".")
+            said = re.split(r"(?im)^(?:\S+: )?error: ", stderr.getvalue(), maxsplit=1)[-1]
+            what = " ".join(said.split()).removesuffix(".")
             raise UserError(f"{what}; allowed: what snakemake --help says") from error
         except Exception as error:  # for a wrong value, any error, which does not name the option
             what = f"{shlex.join(arguments)}: {' '.join(str(error).split())}"

@@ -215,12 +215,12 @@ def snakemake_arguments(given: list[str]) -> list[str]:
     names, others = given[:n], given[n:]
     files = [str(config_file(name)) for name in names if name != DEFAULT]
     _require_sound(files)
-    if names and typed(others).configfile:
+    arguments = [*(["--configfile", *files] if files else []), *others]
+    if names and len(typed(arguments).configfile) > bool(files):
         raise UserError(
             f"--configfile: found it behind {' '.join(names)}; allowed: all files of a config "
             "first, without --configfile: ./study ONE ANOTHER"
         )
-    arguments = [*(["--configfile", *files] if files else []), *others]
     known, _ = parsed(arguments)
     unlimited = known.jobs == sys.maxsize  # which is no number of cores
     are_given = known.cores or (known.jobs and not unlimited)

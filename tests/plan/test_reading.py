@@ -331,6 +331,19 @@ def test_what_is_written_once_may_have_several_values():
     assert given.dryrun and given.directory == Path() and given.targets == ["-C"]
 
 
+def test_what_a_profile_says_is_read_as_snakemake_reads_it(tmp_path):
+    (tmp_path / "config.yaml").write_text("configfile: [a.yaml, b.yaml]\nconfig: [seed=1]\n")
+    given = typed(["-n", "--profile", str(tmp_path), "--", "-C"])
+    assert [[*map(str, files)] for files in given.configfile] == [["a.yaml", "b.yaml"]]
+    assert (given.config, given.dryrun, given.targets) == ([["seed=1"]], True, ["-C"])
+    given = typed(["--profile", str(tmp_path), "--configfile", "c.yaml"])
+    assert [[*map(str, files)] for files in given.configfile] == [["c.yaml"]]
+    assert typed(["--profile", str(tmp_path), "--mode", "subprocess"]).configfile == []
+    (tmp_path / "config.yaml").write_text("cores: [\n")
+    with pytest.raises(UserError, match=r"^Couldn't parse config file: .*line 2, column 1; allow"):
+        typed(["--profile", str(tmp_path)])
+
+
 def test_touching_is_said_however_it_is_asked_for(checkout):
     profile = checkout.path / "quick" / "config.yaml"
     profile.parent.mkdir()

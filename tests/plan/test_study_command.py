@@ -57,7 +57,8 @@ def test_studies_and_config_files_come_first_and_all_else_is_snakemakes(folder, 
 @pytest.mark.parametrize("given", [["-c", "3"], ["--jobs", "2", "-n"], ["--profile", "mine"]])
 def test_cores_that_are_given_are_not_all(folder, given):
     (folder / "mine").mkdir()
-    (folder / "mine/config.yaml").write_text("cores: 4\n")
+    # The files of the command count, not those of the profile, as in Snakemake.
+    (folder / "mine/config.yaml").write_text("cores: 4\nconfigfile: mine.yaml\n")
     assert start.snakemake_arguments(["gpu", *given])[0] == "--configfile"
 
 
@@ -300,6 +301,19 @@ def test_snakemake_asks_before_it_reads_them(unbuilt, tmp_path):
         assert done.returncode == 1 and "Traceback" not in done.stderr
         assert done.stderr.splitlines()[-1].startswith(f"error: {line}")
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("file", ["template.yaml", "nowhere.yaml"])
+def test_files_that_a_profile_names_are_asked_for_too(unbuilt, tmp_path, file):
+    ran, profile = tmp_path / "ran", tmp_path / "profile"
+    template = f"__use_yte__: true\n__definitions__: [\"open('{ran}', 'w')\"]\n"
+    (tmp_path / "template.yaml").write_text(template)
+    profile.mkdir()
+    (profile / "config.yaml").write_text(f"configfile: [study.yaml, {tmp_path / file}]\n")
+    command = [sys.executable, "-m", "snakemake", "-n", "--profile", str(profile), "--", "all"]
+    done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert str(tmp_path / file) in done.stderr.splitlines()[-1] and not ran.exists()
 
 
 def test_a_home_that_cannot_be_written_is_one_line(unbuilt, tmp_path):
