@@ -45,6 +45,9 @@ MACHINERY = re.compile(
 )
 # Keys without which a model would be another one: they name code, or say what weights mean.
 CODE, QUANTIZED = "auto_map", re.compile(r"^(quantization|compression)_config$|^quant_method$")
+# Keys by which a tokenizer gives another program files of any place: Sudachi's name libraries that
+# it runs, MeCab's dictionaries and files of options.
+OF_PROGRAMS = re.compile(r"sudachi_\w*(path|dir)|mecab_option")
 # Keys that match COUNTS, but not SIZES, say how many parts are built; `MOST` is the most allowed.
 COUNTS = re.compile(r"layer|block|expert|depth|group|stack")
 SIZES = re.compile(r"size|vocab|len|dim|width|window|eps|_ids?$|freq|std|scale|every")
@@ -206,6 +209,13 @@ def _refuse(path: Path, key: str, value: object) -> None:
             f"{path} asks for code of its own ({CODE}), which is never run; allowed: a checkpoint "
             "of a kind that transformers itself knows. If transformers computes the same without "
             f"that code, as of families that it came to know later, delete {CODE} in a copy"
+        )
+    if OF_PROGRAMS.fullmatch(key) and value:
+        raise UserError(
+            f"{path} has {key}: {str(value)[:100]}, by which a program that cuts words would open "
+            "files of its own, and Sudachi run them, which is never done; allowed: null, with a "
+            "dictionary that is installed; if words are cut alike with that, take the key away in "
+            "a copy"
         )
     if QUANTIZED.search(key) and value:
         method = value.get("quant_method") if isinstance(value, dict) else value

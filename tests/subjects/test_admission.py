@@ -179,6 +179,25 @@ def test_what_cannot_be_left_out_is_refused_in_a_line(folder, opening, values, p
     refused(folder, pattern, opening)
 
 
+@pytest.mark.parametrize(
+    "of_program",
+    [
+        {"sudachi_kwargs": {"sudachi_config_path": "downloads/a/sudachi.json"}},
+        {"sudachi_kwargs": {"sudachi_resource_dir": "a"}},
+        {"mecab_kwargs": {"mecab_dic": None, "mecab_option": "-r a/mecabrc -d a"}},
+    ],
+)
+def test_no_tokenizer_gives_a_program_files_of_its_own(folder, of_program):
+    """A config of Sudachi's names plug-ins, which are libraries that it loads and runs."""
+    usual = {"sudachi_kwargs": {"sudachi_dict_type": "core", "sudachi_config_path": None}}
+    edit(folder / "tokenizer_config.json", **usual)
+    with admitted(folder) as seen:
+        assert usual.items() <= json.loads((seen / "tokenizer_config.json").read_text()).items()
+    edit(folder / "tokenizer_config.json", **of_program)
+    with pytest.raises(UserError, match=r"_config.json has .*, which is never"), admitted(folder):
+        pass
+
+
 def test_a_key_that_is_not_there_is_told_as_such():
     """Its error has nothing but the key."""
     assert first_line(KeyError("config")) == "it lacks 'config'"
