@@ -6,7 +6,7 @@ from functools import partial
 
 from bottomup.core import names
 from bottomup.core.names import PAIR, READING, RUN
-from bottomup.corpus.reference import notice, settings_of
+from bottomup.corpus.reference import notice
 from bottomup.pages import template_files
 from bottomup.plan import progress
 from bottomup.plan.study import tables
@@ -114,7 +114,7 @@ def notice_of_text():
     """A line on whether the text is that of the findings, once the text is there."""
     splits = RESULTS / "corpus/splits.csv"
     with suppress(UserError):  # jobs that read the file report damage
-        return splits.exists() and notice(settings_of(STUDY.corpus), splits)
+        return splits.exists() and notice(STUDY.of_text(), splits)
 
 
 def notice_of_only():

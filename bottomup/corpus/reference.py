@@ -7,6 +7,7 @@ numbers.
 import csv
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from bottomup.core.files import opening
@@ -15,7 +16,7 @@ from bottomup.core.settings import Corpus
 # The digests of a text's parts, as in `corpus/splits.csv`, by the digest of its settings: of the
 # default study at commit 435c291a.
 KNOWN = {
-    "fd55e4253611": {
+    "8f3d32edec93": {
         "train of libreoffice_help": "c343acd6b442",
         "train of package_descriptions": "e4b03fb5900f",
         "train of man_pages": "e0b21484b2a9",
@@ -29,10 +30,12 @@ KNOWN = {
 }
 
 
-def settings_of(corpus: Corpus) -> str:
-    """The digest of the settings that decide a text, without those of its sub-words."""
-    values = corpus.model_dump(mode="json", exclude={"bpe", "sources"})
-    values["sources"] = {name: corpus.sources.get(name, {}) for name in corpus.source}
+def settings_of(corpus: Corpus, sources: Mapping[str, dict]) -> str:
+    """The digest of the settings that decide a text, without those of its sub-words.
+
+    sources: the options of each source, with its defaults, as plain values.
+    """
+    values = corpus.model_dump(mode="json", exclude={"bpe", "sources"}) | {"sources": {**sources}}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -16,7 +16,6 @@ from bottomup.core.schema import validated
 from bottomup.core.settings import GOLD, Measured
 from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.corpus.folders import below
-from bottomup.corpus.reference import settings_of
 from bottomup.corpus.segmentation import base
 from bottomup.objectives import Objective, mlm
 from bottomup.plan.contents import content
@@ -82,7 +81,7 @@ class Slices:
 
     def fetch_corpus(self, wildcards) -> Slice:
         source, options = wildcards.origin, self.study.source_options(wildcards.origin)
-        values = {"source": source, "options": options.model_dump(mode="json", by_alias=True)}
+        values = {"source": source, "options": self.study.source_values(source)}
         # Snakemake compares the content of a newer file, but not of a folder.
         if options.read_files():
             values["content"] = content(options.read_files)
@@ -412,7 +411,7 @@ class Slices:
             "figures": figures,
             "config": config,
             "repository": study.site.repository,
-            "text": settings_of(study.corpus),
+            "text": study.of_text(),
         }
         return settings("show_index", values)
 

@@ -39,6 +39,7 @@ from bottomup.core.settings import (
 from bottomup.core.trunks import OF_LAYER, TRUNKS
 from bottomup.corpus import drawn
 from bottomup.corpus.batches import Text
+from bottomup.corpus.reference import settings_of
 from bottomup.corpus.segmentation import base
 from bottomup.corpus.tokens import TokenFile
 from bottomup.objectives import Objective, kind
@@ -183,6 +184,14 @@ class Study(Section):
         """The options of a source, with its defaults and the languages of all."""
         languages = {"languages": self.corpus.languages}
         return validated(source_model(name), self.corpus.sources.get(name, {}) | languages)
+
+    def source_values(self, name: str) -> dict[str, Any]:
+        """The same as plain values."""
+        return self.source_options(name).model_dump(mode="json", by_alias=True)
+
+    def of_text(self) -> str:
+        """The digest of the settings that decide the text."""
+        return settings_of(self.corpus, {n: self.source_values(n) for n in self.corpus.source})
 
     def source_language(self) -> str | None:
         """The language of the source side, without its region; None if it is made up, as what

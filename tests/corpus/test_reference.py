@@ -24,15 +24,42 @@ def splits(tmp_path):
 
 
 def test_the_findings_have_the_text_of_the_default_study():
-    assert reference.settings_of(load(DEFAULT).corpus) in reference.KNOWN
+    assert load(DEFAULT).of_text() in reference.KNOWN
 
 
-def test_sub_words_and_sources_that_are_not_chosen_make_no_other_text():
-    known = reference.settings_of(load(DEFAULT).corpus)
-    same = changed(corpus__bpe__merges=900, corpus__sources__mtdata={"train": "a-b-c"})
-    assert reference.settings_of(load(same).corpus) == known
-    other = changed(corpus__splits__test_words=900)
-    assert reference.settings_of(load(other).corpus) != known
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"corpus__bpe__merges": 900},
+        {"corpus__sources__mtdata": {"train": "a-b-c"}},
+        {"corpus__sources__man_pages": {"from": "apt", "folder": None}},
+        {"corpus__sources__libreoffice_help": {}},
+    ],
+)
+def test_what_decides_nothing_of_the_text_makes_no_other(same):
+    """Sub-words; sources that are not chosen; a default that is written out, or left out."""
+    assert load(changed(**same)).of_text() == load(DEFAULT).of_text()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"corpus__splits__test_words": 900},
+        {"corpus__sources__man_pages": {"packages": ["tar", "grep"]}},
+    ],
+)
+def test_what_decides_the_text_makes_another(other):
+    assert load(changed(**other)).of_text() not in reference.KNOWN
+
+
+def test_another_spelling_of_a_path_is_the_same_text(tmp_path):
+    (tmp_path / "a.txt").write_text("A line.\n")
+
+    def of_text(path):
+        files = {"source": path, "target": path}
+        return load(changed(corpus__source="files", corpus__sources__files=files)).of_text()
+
+    assert of_text(f"{tmp_path}/a.txt") == of_text(f"{tmp_path}//./a.txt")
 
 
 def test_the_same_text_says_so(splits):
