@@ -84,9 +84,9 @@ report: "docs/report.rst"
 
 
 # Programs in scripts/ find the library from here, wherever a job runs. Whatever the locale, text is
-# in UTF-8 for them, and sets are in one order.
+# in UTF-8 for them, sets are in one order, and figures need no screen.
 os.environ.update(PYTHONPATH=str(ROOT), HF_HUB_DISABLE_PROGRESS_BARS="1")
-os.environ.update(PYTHONUTF8="1", PYTHONHASHSEED="0")
+os.environ.update(PYTHONUTF8="1", PYTHONHASHSEED="0", MPLBACKEND="agg")
 # The Snakemake that sent this one to a node has set it; but on a node, the cluster ends jobs.
 # And no job is started by torchrun, whatever started Snakemake.
 for variable in (running.FOLDER, *running.TORCHRUN):

@@ -2,9 +2,11 @@
 
 import re
 
-# What the system says when it cannot write. Libraries quote it; NumPy reports only counts of items.
+# What the system says when it cannot write. Libraries quote it; NumPy reports only counts of items,
+# and Python that no folder for temporary files takes one.
 FULL = re.compile(
     r"No space left on device|Disk quota exceeded|File too large|\d+ requested and \d+ written"
+    r"|No usable temporary directory found"
 )
 CLOSED = re.compile(r"Permission denied|Read-only file system")
 

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -151,6 +152,14 @@ def test_a_disk_that_takes_no_more_is_a_line_whoever_writes(tmp_path):
     assert len(lines) == 5, done.stderr
     assert all(line.startswith("error: ") for line in lines)
     assert all(line.endswith("; free some space and run again") for line in lines)
+
+
+def test_no_room_for_temporary_files_is_a_line(run, tmp_path, monkeypatch):
+    full = [str(tmp_path / "full")]
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: full)
+    with pytest.raises(SystemExit, match=r"^error: .*/full'\]; free some space and run again"):
+        run(main=lambda arguments: tempfile.TemporaryDirectory())
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
