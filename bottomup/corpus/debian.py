@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, TextIO
 
 from pydantic import Field, field_validator, model_validator
 
-from bottomup.core.errors import UserError
+from bottomup.core.errors import UserError, hidden
 from bottomup.core.settings import Folder
 from bottomup.corpus.sources import SourceOptions
 
@@ -213,4 +213,4 @@ def _apt(
     except FileNotFoundError as error:
         raise UserError(f"this machine has no apt-get; {otherwise}") from error
     lines = done.stderr.strip().splitlines()[-1:]
-    return done.returncode, "".join(f"{line}; " for line in lines)
+    return done.returncode, "".join(f"{hidden(line)}; " for line in lines)

@@ -120,6 +120,13 @@ def test_indices_that_apt_does_not_get_are_told(folder, tmp_path, caplog, status
     assert [line.partition(": what only")[0] for line in caplog.messages] == told
 
 
+def test_a_password_in_apts_list_of_sources_is_not_told(folder, tmp_path, caplog):
+    says = "E: Failed to fetch http://me:hunter2@host/dists/a/InRelease  401"
+    (tmp_path / "bin/apt-get").write_text(f'#!/bin/bash\necho "{says}" >&2; exit 100\n')
+    told = debian.renew_lists(folder, ["en"], "") + caplog.text
+    assert "hunter2" not in told and told.count("http://***@host/dists/a/InRelease  401") == 2
+
+
 # Writes what is asked for, or a part of it where the disk is full; goes on with a part.
 SLOW_APT_GET = """#!/bin/bash
 [[ $* == *update* ]] && exit
