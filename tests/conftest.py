@@ -167,8 +167,11 @@ def run_script(monkeypatch, gpu, request):
     def run(name: str, settings: dict, *arguments: object) -> None:
         argv = [name, "--settings", json.dumps(settings), *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", argv)
-        with pretend_gpu(gpu) if gpu else nullcontext() as pretended:
-            runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
+        with pytest.MonkeyPatch.context() as patch:
+            if gpu:
+                patch.setenv("BOTTOMUP_DEVICE", gpu)
+            with pretend_gpu(gpu) if gpu else nullcontext() as pretended:
+                runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
         if pretended:
             used[program_of(name, settings)] += pretended.used
 

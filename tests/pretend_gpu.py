@@ -213,7 +213,6 @@ def pretend_gpu(kind: str = "cuda") -> Iterator[Pretend]:
         patch.setattr(torch.cuda, "device_count", lambda: int(kind == "cuda"))
         patch.setattr(torch.cuda, "get_device_capability", lambda device=None: (8, 0))
         patch.setattr(torch.backends.mps, "is_available", lambda: kind == "mps")
-        patch.setenv("BOTTOMUP_DEVICE", kind)
         patch.setenv("CUBLAS_WORKSPACE_CONFIG", "")  # and afterwards as it was
         patch.delenv("CUBLAS_WORKSPACE_CONFIG")
         try:
