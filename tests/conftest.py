@@ -161,7 +161,7 @@ def gpu(request) -> str | None:
 @pytest.fixture
 def run_script(monkeypatch, gpu, request):
     """Run a program of `scripts/` with these settings and arguments, in this process. On a GPU,
-    those that the test is marked with must compute there."""
+    those that the test is marked with must compute there, or all, if it has no mark."""
     used = Counter()
 
     def run(name: str, settings: dict, *arguments: object) -> None:
@@ -176,8 +176,9 @@ def run_script(monkeypatch, gpu, request):
             used[program_of(name, settings)] += pretended.used
 
     yield run
-    if gpu and (mark := request.node.get_closest_marker("on_a_gpu")):
-        assert all(used[program] for program in mark.args)
+    mark = request.node.get_closest_marker("on_a_gpu")
+    if gpu:
+        assert all(used[program] for program in (mark.args if mark else used))
 
 
 @pytest.fixture
