@@ -74,6 +74,9 @@ class Texts(NamedTuple):
     docstrings: bool
 
 
+NO_TEXT, ALL_TEXT = Texts(False, False), Texts(True, True)
+
+
 class Code:
     """One file of code. package: the package that it is in, for its relative imports."""
 
@@ -88,10 +91,14 @@ class Code:
         return self.meaning(node.test) == "typing.TYPE_CHECKING"
 
     @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        return [*ast.walk(self.tree)]
+
+    @cached_property
     def imports(self) -> frozenset[str]:
         """Every name that the file may import, in full, also by `import_module("name")`."""
         names: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self._nodes:
             if isinstance(node, ast.Import):
                 names.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -107,7 +114,7 @@ class Code:
     def catches(self) -> frozenset[str]:
         """Those of `MESSAGES` whose text the file uses for something else than to show it."""
         messages: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self._nodes:
             if self._hands_on(node) or _reads_exception(node):
                 return frozenset(MESSAGES)
             if isinstance(node, ast.ExceptHandler) and node.name and _used(self, node):
@@ -185,7 +192,7 @@ class Code:
         """How often each name is bound, and what to: a full name, or the call that made it."""
         counts: Counter = Counter()
         bound: dict[str, str | ast.AST | None] = {}
-        for node in ast.walk(self.tree):
+        for node in ast.walk(self.tree):  # also what is there for types, which this tells
             counts.update(_bound_by(node))
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -228,7 +235,7 @@ class Code:
     def is_read_beside(self, part: ast.AST, name: str) -> bool:
         """Whether a name is read in a function outside one part of it, other than to show it or to
         test it. True also if that is unknown, since the name is not the function's own."""
-        functions = (n for n in ast.walk(self.tree) if isinstance(n, FUNCTIONS))
+        functions = (n for n in self._nodes if isinstance(n, FUNCTIONS))
         around = [function for function in functions if part in ast.walk(function)]
         if not around:
             return True
@@ -250,7 +257,7 @@ class Code:
         program."""
         helps = {
             id(argument)
-            for node in ast.walk(self.tree)
+            for node in self._nodes
             if isinstance(node, ast.Call) and self.called(node) == "bottomup.plan.program.parser"
             for argument in node.args
         }
@@ -258,7 +265,7 @@ class Code:
             (isinstance(node, ast.Name) and node.id == "__doc__" and id(node) not in helps)
             or (isinstance(node, ast.Attribute) and node.attr in ("__doc__", "getdoc"))
             or (isinstance(node, ast.Constant) and node.value == "__doc__")
-            for node in ast.walk(self.tree)
+            for node in self._nodes
         )
 
     def _plain(self, node, texts: Texts):
@@ -266,11 +273,32 @@ class Code:
             return tuple(filter(None, (self._statement(item, texts) for item in node)))
         if not isinstance(node, ast.AST):
             return node
+        if id(node) in self._alike:
+            return self._alike[id(node)]
         shown = self._shown(node, texts)
         fields = (field for field in self._fields(node, shown) if field[1] not in (None, []))
         plain = ((name, self._plain(value, texts)) for name, value in fields)
         content = (type(node).__name__, *(field for field in plain if field[1] != ()))
-        return (*content, *self.effects(shown))
+        content = (*content, *self.effects(shown))
+        if id(node) not in self._varying:
+            self._alike[id(node)] = content
+        return content
+
+    @cached_property
+    def _alike(self) -> dict[int, tuple]:
+        """What is known of nodes that are plain in one way, whichever texts count."""
+        return {}
+
+    @cached_property
+    def _varying(self) -> set[int]:
+        """The nodes that hold text which counts or does not."""
+        varying: set[int] = set()
+        for node in reversed(self._nodes):  # what is in a node comes before it
+            within = any(id(child) in varying for child in ast.iter_child_nodes(node))
+            own = [self._shown(node, texts) for texts in (NO_TEXT, ALL_TEXT)]
+            if within or _is_text(node) or own[0] != own[1]:
+                varying.add(id(node))
+        return varying
 
     def _statement(self, node, texts: Texts):
         """An item of a list. A statement that only shows something becomes its side effects."""
@@ -291,7 +319,7 @@ class Code:
         if not isinstance(node, ast.Assign) or self.called(node.value) != PLANNED:
             return False
         names = {getattr(target, "id", None) for target in node.targets}
-        loaded = (n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _is_read(n))
+        loaded = (n.id for n in self._nodes if isinstance(n, ast.Name) and _is_read(n))
         return None not in names and names.isdisjoint(loaded)
 
     def _fields(self, node: ast.AST, without: list[ast.AST]) -> Iterator[tuple[str, object]]:
@@ -325,9 +353,8 @@ class Code:
     def _raised(self) -> set[int]:
         """The expressions that are raised, or that a function `-> UserError` returns, which is
         only called to raise it (a test looks)."""
-        nodes = [*ast.walk(self.tree)]
-        raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
-        for node in nodes:
+        raised = {id(node.exc) for node in self._nodes if isinstance(node, ast.Raise)}
+        for node in self._nodes:
             if isinstance(node, FUNCTIONS) and self.meaning(node.returns) == ERROR:
                 raised |= {
                     id(part.value) for part in ast.walk(node) if isinstance(part, ast.Return)
@@ -337,8 +364,7 @@ class Code:
     @cached_property
     def functions(self) -> frozenset[str]:
         """The names of the file's functions and methods."""
-        nodes = ast.walk(self.tree)
-        return frozenset(node.name for node in nodes if isinstance(node, FUNCTIONS))
+        return frozenset(node.name for node in self._nodes if isinstance(node, FUNCTIONS))
 
     def _bare(self, node):
         """The tree of an expression in text that is shown, without the words of the text."""
