@@ -90,10 +90,10 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
         # Laid out twice, as new sizes bring new ticks; not once more for each file's resolution,
         # which would start from the ticks of another.
         for _ in range(BREAKS):
-            figure.draw_without_rendering()
+            _lay_out(figure)
             if not _break_names(figure):
                 break
-        figure.draw_without_rendering()
+        _lay_out(figure)
         figure.set_layout_engine(None)  # a placeholder would draw once more for each file
         # The layout's solver adds in another order each time, which would show in the PDF's bytes.
         for axes in figure.axes:
@@ -104,6 +104,12 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
         figure.savefig(png, format="png", metadata={"Software": None}, bbox_inches=page)
         fixed = {"Creator": "bottomup", "Producer": None, "CreationDate": None}
         figure.savefig(pdf, format="pdf", metadata=fixed, bbox_inches=page)
+
+
+def _lay_out(figure: Figure) -> None:
+    """Place the panels, as drawing does first, and draw nothing."""
+    if figure.axes and (engine := figure.get_layout_engine()):
+        engine.execute(figure)
 
 
 def _page(figure: Figure) -> Bbox:
