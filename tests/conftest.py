@@ -61,20 +61,18 @@ def signals():
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--third", action="store_true", help="of the long files, a third, by commit")
+    parser.addoption("--fifth", action="store_true", help="of the long tests, a fifth, by commit")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes a minute comes first, or one process would end with it while the others wait."""
     items.sort(key=lambda item: item.path.parent.name not in ("slurm", "faults"))
-    if not config.getoption("third"):
+    if not config.getoption("fifth"):
         return
-    long = sorted({item.path for item in items if item.get_closest_marker("long")})
+    long = [item for item in items if item.get_closest_marker("long")]
     commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True)
-    left_out = set(long) - set(long[int(commit, 16) % 3 :: 3])
-    for item in items:
-        if item.path in left_out and item.get_closest_marker("long"):
-            item.add_marker(pytest.mark.skip(reason="not in this commit's third of the long files"))
+    for item in {*long} - {*long[int(commit, 16) % 5 :: 5]}:
+        item.add_marker(pytest.mark.skip(reason="not in this commit's fifth of the long tests"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -88,6 +88,7 @@ def test_distances_are_to_the_same_run_at_its_end(tables):
     assert set(of(points, "mlm", over_training.TO_THE_END)["x"]) == {8}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layers", [1, 6, 24])
 @pytest.mark.parametrize("seeds", [(1,), (1, 2)])
 def test_a_line_for_each_layer_and_a_column_for_each_objective(tables, layers, seeds):

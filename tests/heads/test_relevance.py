@@ -81,6 +81,7 @@ def test_nothing_goes_to_later_tokens(objective):
     assert read[:, ~later].any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_two_layers_are_propagated_as_by_whole_jacobians(objective):
     model = drawn(objective, heads=4).double()

@@ -435,6 +435,7 @@ def test_the_program(name, measure, text_files, tmp_path):
     assert whole == (60 if name == "lm" or "causal" in name else 24)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", ["lm", "mlm", "lm_bidirectional", "mlm_causal"])
 def test_a_model_is_asked_as_it_learned(module, measure, text_files, tmp_path):
     """It may see both sides and predict a token at the place before it, as in GPT-BERT, or predict

@@ -350,6 +350,7 @@ def planted(beside, causal):
     return attend
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reads", ["from both sides", "from the left", "from the end"])
 @pytest.mark.parametrize(("quantity", "beside"), [*zip(ON_REPEATED, (0, 1, -1), strict=True)])
 def test_a_planted_head_has_all_of_it(quantity, beside, reads):
@@ -423,6 +424,7 @@ def test_too_few_types_or_positions_leave_random_tokens_out_with_a_line(caplog, 
     assert len(random_tokens(subject, many_types(), seed=1)) == 2
 
 
+@pytest.mark.long
 def test_an_untrained_model_is_near_what_is_even():
     """Its attention is weak, and says nothing of place or kind."""
     for objective in ("lm", "mlm"):

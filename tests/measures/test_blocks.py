@@ -47,6 +47,7 @@ def test_a_block_that_holds_nothing_changes_nothing():
     assert row[WITHOUT][4] != row["distance"]
 
 
+@pytest.mark.long
 def test_the_error_is_that_of_drawing_the_text_anew():
     generator = np.random.default_rng(0)
     found = [measured(*text(generator))[0] for _ in range(200)]
@@ -59,6 +60,7 @@ def test_the_error_is_that_of_drawing_the_text_anew():
     assert np.mean(covered) == pytest.approx(0.95, abs=0.046)
 
 
+@pytest.mark.long
 def test_where_points_are_few_the_error_is_too_large_rather_than_too_small():
     """Six points a neuron: a block less is a bias more, which differs from block to block."""
     generator = np.random.default_rng(0)

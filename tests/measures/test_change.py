@@ -183,6 +183,7 @@ def test_an_equal_change_within_types_is_one_change_only_where_groups_are_matche
     assert plain[0].mean() > 1.3 * plain[2].mean()
 
 
+@pytest.mark.long
 def test_the_error_of_matched_changes_is_that_of_drawing_the_text_anew():
     """Too large by the square root of m / (m - 1) = 2 at most, for types that come m = 2 times."""
     generator = np.random.default_rng(0)

@@ -71,6 +71,7 @@ def test_a_constant_neuron_and_a_label_of_one_half_only_do_no_harm():
     assert np.isfinite(bound(view, labels).mi_nats)
 
 
+@pytest.mark.long
 def test_the_seed_decides_which_half_is_held_out_and_the_order_of_the_batches():
     """Of two blocks, with 300 and with 100 rows: what is held out tells which half it is."""
     generator = np.random.default_rng(0)
@@ -122,6 +123,7 @@ def test_a_neuron_of_another_size_in_the_other_half_is_refused_in_a_line():
         classifier_bound(view, np.arange(400) % 2, blocks, 2, 1)
 
 
+@pytest.mark.long
 def test_the_error_is_that_of_the_held_out_text_drawn_anew():
     generator = np.random.default_rng(0)
     found = []

@@ -77,6 +77,7 @@ def test_a_helper_puts_tokens_where_it_says():
     assert [row.argmax() if row.any() else None for row in at(tokens, 0)] == [3, 1, 2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("offset", "place"), [(1, "+1"), (-1, "-1"), (4, "+4")])
 def test_one_other_token_is_found_at_its_place_alone(offset, place):
     tokens = independent()

@@ -110,6 +110,7 @@ def versions(subject, layer, mode, members=MEMBERS):
     return case, below, usual, without(subject, layer, below, usual, case, BATCH)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
 def test_equals_the_slow_way(objective, mode):

@@ -144,6 +144,7 @@ def coverage(truth, n, likeness, rng, n_blocks=20, equal=True):
     return np.mean(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("equal", [True, False])
 @pytest.mark.parametrize("likeness", [0, 0.05, 0.2])
 @pytest.mark.parametrize(("truth", "n"), [(0.05, 20), (0.02, 100), (0.1, 100), (0.02, 1000)])
@@ -208,6 +209,7 @@ def values_without_blocks(draw):
     return within, value, np.array(without)
 
 
+@pytest.mark.long
 @given(values_without_blocks(), st.randoms())
 @example((Range(0, 100), 5e-324, np.array([50.0, 25.0])), random.Random(0))
 @settings(max_examples=400, deadline=None)

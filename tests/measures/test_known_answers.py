@@ -77,6 +77,7 @@ def test_labels_that_the_view_knows_nothing_of_have_no_information_beyond_the_ba
     assert abs(value - baseline) < 4 * np.std(draws) * np.sqrt(1 + 1 / 5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_labels", [2, 7, 300])
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])
 def test_the_bound_is_never_above_the_entropy_of_the_labels(n_labels, scale):

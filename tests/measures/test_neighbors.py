@@ -326,6 +326,7 @@ def without(view, values, tokens, blocks, k, metric):
         yield total / sum(weight.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("k", [1, 12, 40])
 def test_a_block_is_left_out_of_queries_and_neighbors(k, metric):
@@ -374,6 +375,7 @@ def test_one_block_has_no_interval():
     assert found["without"].tolist() == [found["value"]] and np.isnan(found["ci_low"])
 
 
+@pytest.mark.long
 def test_intervals_cover_the_mean_of_many_texts_as_often_as_they_say():
     """Documents have offsets of their own, and so neighbors of their own."""
     k, found = 10, []

@@ -161,6 +161,7 @@ def test_equal_views_are_alike_to_the_full_and_nothing_is_as_much():
         assert row["p"] == row["p_layers"] == 1 / 32, measure
 
 
+@pytest.mark.long
 def test_unrelated_views_are_at_zero_with_any_p_equally_often():
     """Also where few rows for the neurons make most measures high: 4 for each."""
     found = {measure: [] for measure in MEASURES}

@@ -134,6 +134,7 @@ def covered(n_runs, ratio, n_studies=3000, n_blocks=20):
     return hits / n_studies
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ratio", [1, 3])
 @pytest.mark.parametrize("n_runs", [3, 5, 10])
 def test_the_interval_has_the_truth_as_often_as_it_says(n_runs, ratio):

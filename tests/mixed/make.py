@@ -73,8 +73,8 @@ CHECKPOINTS = {
         {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"},
     ),
 }
-# Each way to say what a checkpoint starts from; the other two have twins.
-INITIAL = {"hidden": "experts", "languages": "unpadded_untrained"}
+# Each way to say what a checkpoint starts from; the other one has a twin.
+INITIAL = {"hidden": "experts", "experts": "languages", "languages": "unpadded_untrained"}
 STUDY = {
     "study": "mixed",
     "occurrences": {"n": 3000, "unit": "word"},

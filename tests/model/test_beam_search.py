@@ -124,6 +124,7 @@ class Prefixes(PreTrainedModel, GenerationMixin):
         return CausalLMOutput(logits=self.model.head(self.model(source, target)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("beam_size", [2, 4])
 def test_it_finds_what_the_search_of_transformers_finds(beam_size):
     longest, different = 30, set()

@@ -197,7 +197,8 @@ class Outputs:
 
 
 def copy_repository(folder: Path, python: Path | str = sys.executable) -> Checkout:
-    """What git would commit of the work tree, in `folder`, committed there."""
+    """What git would commit of the work tree, in `folder`, committed there; and what planning keeps
+    of its code, which it knows by content."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -205,7 +206,7 @@ def copy_repository(folder: Path, python: Path | str = sys.executable) -> Checko
         text=True,
         check=True,
     ).stdout.split("\0")
-    for name in listed:
+    for name in (*listed, ".snakemake/code.json"):
         if (ROOT / name).is_file() and not name.startswith("tests/"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)

@@ -128,6 +128,7 @@ def test_what_stands_where_a_folder_is_to_be_is_one_line(tmp_path, monkeypatch, 
     require_folders(written)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("place", "what", "said"),
     [

@@ -87,6 +87,7 @@ def killed(checkout, paths):
     delete(checkout, paths)
 
 
+@pytest.mark.long
 def test_output_of_a_job_that_failed_is_made_again_when_its_reason_is_gone(checkout):
     """The text that is encoded again is no text here, so the program ends in an error."""
     target = f"{RESULTS}corpus/tokens/train.source/ids.npy"

@@ -264,6 +264,7 @@ def test_what_options_name_is_asked_for_as_what_is_to_be_made():
     assert start.named(typed(["-n"])) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", ["--", "--forcerun"])
 def test_snakemake_asks_for_what_is_named_once_it_knows_its_rules(unbuilt, before):
     command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", before, "al"]
@@ -291,6 +292,7 @@ def test_config_files_that_are_there_pass(folder):
     start.require_config_files(["-n"])
 
 
+@pytest.mark.long
 def test_snakemake_asks_before_it_reads_them(unbuilt, tmp_path):
     """By its own command, from the profile that it always reads."""
     template, ran = tmp_path / "template.yaml", tmp_path / "ran"
@@ -303,6 +305,7 @@ def test_snakemake_asks_before_it_reads_them(unbuilt, tmp_path):
     assert not ran.exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", ["template.yaml", "nowhere.yaml"])
 def test_files_that_a_profile_names_are_asked_for_too(unbuilt, tmp_path, file):
     ran, profile = tmp_path / "ran", tmp_path / "profile"
@@ -329,6 +332,7 @@ def test_a_home_that_cannot_be_written_is_one_line(unbuilt, tmp_path):
     assert line.startswith(f"error: {tmp_path}/home/") and "set XDG_CACHE_HOME to" in line
 
 
+@pytest.mark.long
 def test_a_user_without_a_home_is_one_line(unbuilt):
     """As in a container that runs under a number alone."""
     done = numbered(unbuilt, HOME=None)
@@ -339,6 +343,7 @@ def test_a_user_without_a_home_is_one_line(unbuilt):
     ]
 
 
+@pytest.mark.long
 def test_a_user_without_a_name_has_a_number(unbuilt, tmp_path):
     done = numbered(unbuilt, HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr

@@ -54,6 +54,7 @@ def studies(draw):
         return None
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(studies())
 def test_each_name_is_made_and_read_in_one_way(study):
@@ -107,6 +108,7 @@ def test_a_penalty_has_one_name(written, name):
     assert pruned == f"mt-1.all.gates_{name}" and names.runs_of(pruned) == ["mt-1"]
 
 
+@pytest.mark.long
 def test_a_negative_zero_plans_what_zero_plans(checkout, outputs):
     checkout.edit("study.yaml", "all: [0, 0.5]", "all: [-0.0, 0.5]")
     assert checkout.planned() == set()

@@ -75,6 +75,7 @@ def test_of_the_map_of_special_tokens_only_names_of_tokens_are_seen(folder):
     assert seen == {"unk_token": "<unk>"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize(
     ("key", "value"),
@@ -134,6 +135,7 @@ def test_what_a_family_knows_of_its_shape_is_left(folder):
         }
 
 
+@pytest.mark.long
 def test_no_family_is_larger_than_what_is_allowed(folder):
     """As its config is without being told, which is of a published model."""
     for family, kind in CONFIG_MAPPING.items():

@@ -22,6 +22,7 @@ def subject(request, tmp_path):
     return subjects.load(families.save(FAMILIES[request.param], tmp_path))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layer", range(1, LAYERS + 1))
 @pytest.mark.parametrize("hides", [False, True])
 def test_it_is_as_reading_from_the_start(subject, layer, hides):

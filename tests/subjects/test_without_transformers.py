@@ -37,11 +37,13 @@ def imports_transformers(folder, *scripts):
     return done.stdout.split()[-1] == "True"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trunk", [None, "lstm"])
 def test_programs_over_runs_do_not_import_it(tmp_path, corpus_files, trunk):
     save(drawn("mlm", trunk=trunk), corpus_files.tokenizers("mlm"), tmp_path)
     assert not imports_transformers(tmp_path, *sorted(SCRIPTS - OF_CHECKPOINTS))
 
 
+@pytest.mark.long
 def test_a_checkpoint_needs_it(tmp_path):
     assert imports_transformers(families.save(FAMILIES["bert"], tmp_path))

@@ -46,6 +46,7 @@ def test_predictions_for_each_source_token(objective, share):
     assert predictions(objective, text_of(objective)) == pytest.approx(share)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("longest", [4, 30])
 @pytest.mark.parametrize("name", sorted({*TRAINED} - MADE_OF_OTHERS))
 def test_what_is_expected_is_what_examples_have(name, longest):

@@ -83,6 +83,7 @@ def test_the_first_phase_is_the_beginning_of_the_run_of_its_objective(trainer):
     assert same_bytes(run.model.state_dict(), plain.model.state_dict())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), [("schedule", BACK), ("mix", HALVES)])
 @pytest.mark.parametrize("step", [2, 5, 8])
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(trainer, name, options, step):

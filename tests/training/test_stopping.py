@@ -25,6 +25,7 @@ def stopped(training) -> int:
     return left.value.code
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", stopping.SIGNALS)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_going_on_after_a_signal_is_never_having_stopped(

@@ -48,6 +48,7 @@ def alone(model, table):
     return [np.stack(layer) for layer in zip(*rows, strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
 @pytest.mark.parametrize("batch_tokens", [13, 40, 10_000])
 def test_rows_are_those_of_each_sentence_alone(views, objective, batch_tokens):
