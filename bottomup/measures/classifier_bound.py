@@ -23,7 +23,7 @@ from bottomup.core.device import device as best_device
 from bottomup.core.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.mutual_information import entropies_without, entropy, possible
-from bottomup.views.values import checked, standardized
+from bottomup.views.values import all_standardized, checked
 
 PASSES = 5
 # The same number for few and many occurrences, so that each training has as many steps.
@@ -96,7 +96,7 @@ def bounds(
     fitted, held_out = _halves(blocks, seed)
     distinct, numbers = np.unique(labels, return_inverse=True)
     y = torch.from_numpy(numbers).to(device)
-    x = torch.from_numpy(np.stack([standardized(view, fitted) for view in views])).to(device)
+    x = torch.from_numpy(all_standardized(views, fitted)).to(device)
     classifier = _fit(x[:, fitted], y[fitted], len(distinct), seed, penalty)
     losses = _losses(x[:, held_out], y[held_out], classifier)
     view_blocks = [np.stack([blocks, of], axis=1)[held_out] for of in read or [blocks] * len(views)]

@@ -23,7 +23,7 @@ to each of them, 90 s. All grow with the product of the three numbers: to predic
 take frequent words, or a GPU.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -39,8 +39,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, Range
-from bottomup.views.values import checked
-from bottomup.views.values import standardized as standardized_neurons
+from bottomup.views.values import all_standardized, checked
 
 # Shares of the sentences, for development and for test.
 HELD_OUT = (0.1, 0.1)
@@ -455,7 +454,9 @@ def _ends(sizes: np.ndarray) -> list[int]:
     return [*ends[1:-1], int(totals[-1])]
 
 
-def standardized(views: Iterable[np.ndarray], device: torch.device | str | None) -> Tensor:
+def standardized(
+    views: np.ndarray | Sequence[np.ndarray], device: torch.device | str | None
+) -> Tensor:
     """The views, each `[n, d]`, with standardized neurons, in their principal axes:
     `[layers, n, d]`.
 
@@ -463,10 +464,15 @@ def standardized(views: Iterable[np.ndarray], device: torch.device | str | None)
     many steps, since `fit` scales coordinates one by one and they should not depend on each other.
     Labels play no part.
     """
-    layers = np.stack([standardized_neurons(view) for view in views])
-    x = torch.from_numpy(layers).to(device or best_device())
-    rows = x.flatten(0, 1).double()
-    return x @ torch.linalg.eigh(rows.T @ rows).eigenvectors.to(x.dtype)
+    x = torch.from_numpy(all_standardized(views)).to(device or best_device())
+    products = torch.zeros(x.shape[2], x.shape[2], dtype=torch.float64, device=x.device)
+    # Layer by layer: all of them in float64 would take as much memory as eight views in float16.
+    for rows in map(Tensor.double, x):
+        products += rows.T @ rows
+    axes = torch.linalg.eigh(products).eigenvectors.to(x.dtype)
+    for rows in x:
+        rows.copy_(rows @ axes)
+    return x
 
 
 def _hits(

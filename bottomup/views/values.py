@@ -4,7 +4,7 @@ Neurons of one layer may differ a thousandfold in size, and layers too. So every
 to the neuron, or to the view, that it is about.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import overload
 
 import numpy as np
@@ -146,6 +146,17 @@ def standardized(view: np.ndarray, of: np.ndarray | slice = slice(None)) -> np.n
     for block, rows in zip(blocks_of(standard), blocks_of(view), strict=True):
         with np.errstate(over="ignore"):  # infinity, if `of` hardly varies and other rows do
             block[:] = (rows - mean) / deviation
+    return standard
+
+
+def all_standardized(
+    views: np.ndarray | Sequence[np.ndarray], of: np.ndarray | slice = slice(None)
+) -> np.ndarray:
+    """`standardized` of each of some views of one shape: `[views, n, d]`. Beside the result, memory
+    holds one of them."""
+    standard = np.empty((len(views), *views[0].shape), dtype=np.float32)
+    for rows, view in zip(standard, views, strict=True):
+        rows[:] = standardized(view, of)
     return standard
 
 

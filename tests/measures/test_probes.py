@@ -9,6 +9,7 @@ import torch
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from bottomup.core.errors import UserError
 from bottomup.measures import probes
@@ -335,6 +336,28 @@ def test_a_classifier_is_that_of_scikit_learn(monkeypatch):
     )
     expected = peer.predict_proba(standardized)
     np.testing.assert_allclose(found.logits(x).softmax(1), expected, atol=3e-4)
+
+
+class Largest(TorchDispatchMode):
+    """How many bytes the largest tensor takes that is made meanwhile."""
+
+    bytes = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        if isinstance(made, torch.Tensor):
+            self.bytes = max(self.bytes, made.nbytes)
+        return made
+
+
+def test_layers_are_turned_one_by_one_so_memory_holds_them_once():
+    views = np.random.default_rng(0).normal(size=(16, 100, 8)).astype(np.float16)
+    with Largest() as largest:
+        x = probes.standardized(views, "cpu")
+    assert largest.bytes == x.nbytes
+    with Largest() as largest:
+        probes.standardized(views[:1], "cpu")
+    assert largest.bytes == 2 * x[0].nbytes, "one layer in float64"
 
 
 def test_the_same_seed_gives_the_same_values():

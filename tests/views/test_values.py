@@ -1,5 +1,6 @@
 """Scales of neurons and views, by hand."""
 
+import tracemalloc
 from contextlib import nullcontext
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 
 from bottomup.core.errors import UserError
 from bottomup.views import values
-from bottomup.views.values import checked, deviations, in_float32, standardized
+from bottomup.views.values import all_standardized, checked, deviations, in_float32, standardized
 
 # Deviations about their means: 1, 0, -1 times the scale. The mean square with n - 1 is the scale's.
 STEPS = np.array([[1.0], [0.0], [-1.0]])
@@ -48,6 +49,16 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
     whole = standardized(view)
     monkeypatch.setattr(values, "BLOCK_ROWS", 7)
     np.testing.assert_allclose(standardized(view), whole, atol=1e-6)
+
+
+def test_views_side_by_side_are_as_each_alone_and_in_memory_once():
+    views = np.random.default_rng(0).normal(size=(32, 500, 32)).astype(np.float16)
+    tracemalloc.start()
+    together = all_standardized(views, slice(250))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (together == [standardized(view, slice(250)) for view in views]).all()
+    assert peak < 1.5 * together.nbytes
 
 
 def test_float32_rows_differ_by_a_power_of_two_and_what_it_cannot_hold_is_centered():
