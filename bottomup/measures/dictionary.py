@@ -226,21 +226,20 @@ def _values(
     kind_of = kinds(relative)
     for kind in KINDS:
         some = live & (kind_of == kind)
-        n = int(some.sum())
         share = jackknife.ratio(uses[:, some].sum(axis=1), in_all)
-        yield "share", kind, share, n, jackknife.UNIT
-        for name, alike in alikeness(code.cpu().numpy()[:, some], occurrences[held]).items():
-            yield name, kind, np.append(alike, unknown), n, jackknife.UNIT
+        yield "share", kind, share, int(some.sum()), jackknife.UNIT
+        often = some & (uses[0] >= TOP)
+        for name, alike in alikeness(code.cpu().numpy()[:, often], occurrences[held]).items():
+            yield name, kind, np.append(alike, unknown), int(often.sum()), jackknife.UNIT
 
 
 def alikeness(code: np.ndarray, occurrences: pd.DataFrame) -> dict[str, float]:
     """For each of `NAMES`, the share of its most frequent value among the `TOP` occurrences with
-    most of a feature; mean over the features that `TOP` or more have, NaN if there are none.
+    most of a feature; mean over features, NaN if there are none.
 
-    code: `[n_occurrences, n_features]`.
+    code: of features that `TOP` or more have, `[n_occurrences, n_features]`.
     """
-    enough = code[:, (code > 0).sum(axis=0) >= TOP]
-    top = np.argsort(-enough, axis=0, kind="stable")[:TOP].T
+    top = np.argsort(-code, axis=0, kind="stable")[:TOP].T
     shares = {}
     for name, column in NAMES.items():
         values = occurrences[column].to_numpy()[top]

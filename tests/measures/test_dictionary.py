@@ -211,12 +211,28 @@ def test_views_count_alike_whatever_their_size():
 
 
 def test_alikeness_by_hand():
-    code = np.zeros((2 * TOP, 2))
-    code[:TOP, 0], code[:5, 1] = 1, 1  # the second has too few
+    code = np.zeros((2 * TOP, 1))
+    code[:TOP] = 1
     known = pd.DataFrame({"input_id": 1, "right_id": np.arange(2 * TOP)}, index=range(2 * TOP))
     known["position"] = np.arange(2 * TOP) % 2
     assert alikeness(code, known) == {"token": 1, "next_token": 1 / TOP, "position": 0.5}
     assert np.isnan(alikeness(code[:, 1:], known)["token"])
+
+
+def test_only_features_that_enough_occurrences_have_say_how_alike_these_are():
+    """Of two that both runs have, one is in 20 occurrences that measure, the other in 19."""
+    known = pd.DataFrame({"input_id": 1, "right_id": 1, "position": 1, "block": [0, 1] * 50})
+    held = known["block"].to_numpy() == 1
+    rows = torch.zeros(100, 4)  # two neurons of each run, and a feature of both for each
+    rows[::4, ::2] = rows[::6, 1::2] = 1  # those that fit decoders
+    for feature, n in ((0, TOP), (1, TOP - 1)):
+        rows[np.flatnonzero(held)[:n], feature::2] = 1
+    encoder = torch.tensor([[1.0, 0], [0, 1], [0, 0], [0, 0]])
+    decoder = torch.tensor([[1.0, 0, 1, 0], [0, 1, 0, 1]])
+    learned = Dictionary(encoder, torch.zeros(2), decoder, split=2, active=2)
+    found = {(of, kind): n for of, kind, _, n, _ in dictionary._values(learned, rows, held, known)}
+    assert found["share", "both"] == 2
+    assert found["token", "both"] == found["position", "both"] == 1
 
 
 @pytest.mark.on_a_gpu("measure dictionary")
