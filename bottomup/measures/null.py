@@ -97,7 +97,7 @@ class Permutations:
             total[:, line] = signs @ total[:, line] / size
         for number, order in enumerate(self._of_rest(len(rest)), start=1):
             total[number] += a.T @ b[torch.from_numpy(order)]
-        return total[1:].numpy() / n
+        return total[1:].div_(n).numpy()
 
     def _dealt(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers in lines, `[n // (count + 1), count + 1]`, and the rest."""
