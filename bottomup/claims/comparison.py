@@ -43,8 +43,9 @@ def correlate(comparison: pd.DataFrame) -> pd.DataFrame:
 
 
 def _last(places: pd.Series) -> float | None:
-    """The last of places that are numbers, or steps from one to the next; None for others."""
-    numbers = places.astype(str).str.extract(r"^(?:\d+-)?(\d+)$")[0]
+    """The last of places that are whole numbers, also read as 6.0, or steps from one to the next;
+    None for others."""
+    numbers = places.astype(str).str.extract(r"^(?:\d+-)?(\d+)(?:\.0)?$")[0]
     return None if numbers.isna().any() else float(numbers.astype(float).max())
 
 

@@ -96,7 +96,7 @@ def test_rank_correlation(ours, theirs, expected, recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("places", ["{}", "{}-{}"])
+@pytest.mark.parametrize("places", ["{}", "{}-{}", "{}.0"])
 @pytest.mark.parametrize("n", [3, 12])
 def test_models_of_another_depth_have_no_correlation(n, places):
     """A deeper model's lower half would be compared with all of the published one."""
