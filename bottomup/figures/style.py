@@ -28,6 +28,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from bottomup.core.names import TWIN, half, objective_and_half
 from bottomup.core.plurals import plural
+from bottomup.figures.points import NoRowsError
 
 GRAY = "#7f7f7f"
 SIDES = {"source": "#4d4d4d", "target": "#b3b3b3"}
@@ -399,7 +400,11 @@ def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = 
     many entries the figure grows, and not the legend at the cost of the panels.
 
     columns: the most that it has.
+
+    Raises NoRowsError for a figure without an entry: none of its values is known.
     """
+    if not handles:
+        raise NoRowsError("no value is known, as of too little text; a figure needs at least one")
     widest = characters(figure.get_figwidth() - HANDLE, RC["font.size"])
     for handle in handles:
         label = broken(handle.get_label(), widest)

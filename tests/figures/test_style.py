@@ -17,7 +17,17 @@ from matplotlib.ticker import NullLocator
 from PIL import Image
 
 from bottomup.core.kinds import WITH_A_LOOK
-from bottomup.figures import distance_between_tasks, fonts, page, pairs, style
+from bottomup.figures import (
+    bertscore,
+    distance_between_tasks,
+    fonts,
+    isotropy,
+    page,
+    pairs,
+    style,
+    word_order,
+)
+from bottomup.figures.points import NoRowsError
 
 
 def test_objectives_differ_in_color_and_marker():
@@ -200,6 +210,13 @@ def test_a_figure_grows_with_its_legend_and_words_longer_than_it_are_broken():
         assert box.y0 > axes.bbox.y1 and box.y1 <= figure.bbox.height
         assert axes.bbox.height > 1.5 * figure.dpi
     assert figures[0].get_figheight() < 4 < figures[1].get_figheight()
+
+
+@pytest.mark.parametrize("figure", [bertscore, isotropy, word_order])
+def test_a_figure_of_which_no_value_is_known_says_so(study, figure):
+    name = figure.__name__.rpartition(".")[2]
+    with pytest.raises(NoRowsError, match="no value is known"):
+        figure.draw({name: study(layers=1)[name].assign(value=np.nan)})
 
 
 def test_a_legend_names_what_begins_with_a_line():
