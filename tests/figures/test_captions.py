@@ -43,6 +43,17 @@ def test_caption(name):
     assert rendered(CAPTIONS[name], OF_PAGE) == rendered(CAPTIONS[name])
 
 
+def test_one_seed_is_no_plural():
+    assert not any(
+        "1 seeds" in rendered(text, CONFIG | {"n_seeds": "1"}) for text in CAPTIONS.values()
+    )
+
+
+def test_the_caption_of_claims_leaves_the_verdict_to_more_than_the_interval():
+    """It may be one of nine, and a claim to the right of the band undecided."""
+    assert not re.search("reproduces the claim|contradicts it", CAPTIONS["claims"])
+
+
 # Settings of how much text to take. A text may have less, and the table then has all of it.
 FEWER = "n|n_tokens|pairs|points|rsa_rows|sentences|tokens|within_tokens"
 
