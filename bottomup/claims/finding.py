@@ -129,15 +129,14 @@ def known(values: np.ndarray) -> np.ndarray:
 def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     every = [*runs.of_seed]
     whole = stacked(parts, runs.tables)
-    if not np.isfinite(whole[:, 0]).all():
+    try:
+        known(whole)
+        left = {seed: stacked(parts, of_seeds(runs.tables, {*every} - {seed})) for seed in every}
+    except NotMeasuredError:  # a run without a number, or a single pair of seeds
         with_numbers = _with_numbers(parts, runs)
         if 1 < len(with_numbers) < len(every):
             return _across(parts, runs.only(with_numbers))
-    known(whole)
-    try:
-        left = {seed: stacked(parts, of_seeds(runs.tables, {*every} - {seed})) for seed in every}
-    except NotMeasuredError:  # a single pair of seeds
-        return Replicates(every, whole, np.empty((0, len(whole))))
+        return Replicates(every, known(whole), np.empty((0, len(whole))))
     equal = {
         seed: ((of == whole) | (np.isnan(of) & np.isnan(whole))).all(axis=1)
         for seed, of in left.items()

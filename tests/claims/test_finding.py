@@ -123,6 +123,24 @@ def test_a_part_with_fewer_seeds_has_no_more_runs_than_these():
     assert found.whole[:, 0] == pytest.approx([4, 3]), "of LM the pairs of these seeds"
 
 
+@pytest.mark.parametrize("others", [("lm", 1, "bert", 0), ("lm", 2, "lm", 3)])
+def test_a_single_pair_is_of_its_own_seeds(others):
+    """Not of those of a checkpoint, nor of what only a part has."""
+    of_pair = {("lm", 1, "lm", 2): 1.0, ("mlm", 1, "mlm", 2): 2.0}
+
+    def apart(found):
+        rows = found["pwcca_between_runs"]
+        return [
+            rows.where(objective_a=name, objective_b=name).values("distance").mean(0)
+            for name in ("lm", "mlm")
+        ]
+
+    these = tables({"pwcca_between_runs": pairs(of_pair | {others: 9.0})})
+    found = Replicates.of(apart, Runs.of(these), True)
+    assert (found.seeds, found.whole[:, 0].tolist()) == ([1, 2], [1, 2])
+    assert found.evidence(frozenset()).n_runs == 1
+
+
 @pytest.mark.parametrize("without", [(2,), (2, 5)])
 def test_pairs_with_a_run_without_numbers_are_as_if_it_were_not_there(without):
     def apart(found):
