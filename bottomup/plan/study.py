@@ -146,7 +146,7 @@ class Study(Section):
     )
     looks: Annotated[list[Annotated[int, Field(ge=1, le=100)]], AfterValidator(rising)] = key(
         "how many seeds each look has, rising; an objective has those of the first unless n_seeds "
-        "says otherwise, and snakemake plan_next_look asks for more where a claim is undecided; "
+        "says otherwise, and the target plan_next_look asks for more where a claim is undecided; "
         "empty for one look of all seeds",
         "seeds",
         max_length=10,

@@ -4,8 +4,13 @@ import os
 import re
 import subprocess
 
+import pytest
+
+from tests.docs.test_links import PAGES
 from tests.tiny import ROOT
 
+CALL = re.compile(r"(?:^|`)(?: {4})?(?:[A-Z_]+=\S+ )*(snakemake (?:[^`\n]|\\\n)+)", re.MULTILINE)
+WITHOUT_CORES = {"--profile", "--dry-run", "-n", "--report", "--help", "--lint", "--list-changes"}
 SEVERAL = {
     "srun ": "",
     "--nnodes 2": "--nnodes 1",
@@ -45,3 +50,10 @@ def test_the_search_for_damage_starts():
     done = called("docs/interruptions.md", "Damaged results", DAMAGED)
     line = "error: no folder results/none; expected results/<study>, where it was made"
     assert done.stderr.splitlines() == [line] * 2
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "docs/log.md"])
+def test_a_call_of_snakemake_names_its_cores_or_needs_none(page):
+    for call in CALL.findall((ROOT / page).read_text()):
+        words = {*call.partition(" #")[0].split()}
+        assert words & {"--cores", "...", *WITHOUT_CORES}, call
