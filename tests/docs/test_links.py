@@ -13,7 +13,7 @@ import pytest
 from tests.tiny import ROOT
 
 PAGES = subprocess.run(
-    ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+    ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", "*.ipynb"],
     cwd=ROOT,
     capture_output=True,
     text=True,
