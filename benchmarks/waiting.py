@@ -3,6 +3,7 @@
 OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/waiting.py
 """
 
+import argparse
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -54,6 +55,9 @@ def counted(name: str, parts: int, folder: Path) -> Counter:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     print(machine(torch.get_num_threads(), "torch"), end="\n\n")
     print("| | parts | waiting | all |\n| --- | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as scratch:

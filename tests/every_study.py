@@ -5,6 +5,7 @@ fetched from elsewhere. Each is laid under sizes of the smoke and the mixed stud
 asks for is run, and its numbers mean nothing. It goes to results/tiny_STUDY/.
 """
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -64,8 +65,22 @@ def small(of: dict) -> dict:
     return {key: own for key, own in (("model", model), ("training", training)) if own}
 
 
-def main(studies: list[str]) -> int:
-    named = studies or sorted({path.stem for path in (ROOT / "studies").iterdir()} - FETCHED)
+def known(study: str) -> str:
+    """The name of a file of studies/."""
+    if not (ROOT / f"studies/{study}.yaml").is_file():
+        raise argparse.ArgumentTypeError(
+            f"found {study}; allowed: a name that ./study --help lists"
+        )
+    return study
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("studies", nargs="*", metavar="STUDY", type=known)
+    every = sorted({path.stem for path in (ROOT / "studies").iterdir()} - FETCHED)
+    named = parser.parse_args().studies or every
     folder, failed = ROOT / "build/every_study", []
     folder.mkdir(parents=True, exist_ok=True)
     for study in named:
@@ -82,4 +97,4 @@ def main(studies: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -42,7 +42,7 @@ def parser(doc: str, *paths: str) -> argparse.ArgumentParser:
         "--gpus",
         type=int,
         metavar="N",
-        help="how many the job was given: it waits until no other job holds them; with 0 it "
+        help="GPUs that the job was given: it waits until no other job holds them; with 0 it "
         "computes on the CPU, whatever it sees",
     )
     for name in paths:

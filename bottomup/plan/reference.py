@@ -1,5 +1,6 @@
 """The reference of the config's keys: python -m bottomup.plan.reference > docs/config.md"""
 
+import argparse
 from collections.abc import Iterator, Set
 from typing import Any, get_args, get_origin
 
@@ -117,4 +118,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print(reference(), end="")

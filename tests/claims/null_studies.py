@@ -10,6 +10,7 @@ all runs share; heads are kept at random. Claims then read the tables as they re
 study, through logarithms, thresholds, ties and maxima.
 """
 
+import argparse
 import sys
 from collections.abc import Iterator
 from itertools import product
@@ -180,7 +181,11 @@ def all_rates(n_studies: int) -> Iterator[dict]:
 
 
 if __name__ == "__main__":
-    for number, row in enumerate(all_rates(int(sys.argv[1]))):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("studies", type=int, help="of two runs; of more there are fewer")
+    for number, row in enumerate(all_rates(parser.parse_args().studies)):
         line = pd.DataFrame([row])
         line.to_csv(sys.stdout, index=False, float_format="%.3g", header=number == 0)
         sys.stdout.flush()  # what was computed stays if it is stopped

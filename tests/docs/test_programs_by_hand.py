@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -57,3 +58,23 @@ def test_a_call_of_snakemake_names_its_cores_or_needs_none(page):
     for call in CALL.findall((ROOT / page).read_text()):
         words = {*call.partition(" #")[0].split()}
         assert words & {"--cores", "...", *WITHOUT_CORES}, call
+
+
+PROGRAMS = re.compile(r"python (?:-m )?((?:tests|benchmarks|bottomup|scripts)[./]\w[./\w]*)")
+
+
+def test_each_program_of_a_page_says_what_it_takes():
+    """By --help, whoever wrote it: none takes that for a name or starts to work."""
+    named = {name for page in PAGES for name in PROGRAMS.findall((ROOT / page).read_text())}
+    assert len(named) > 10
+    for name in named:
+        path = ROOT / name.removesuffix(".py").replace(".", "/")
+        file = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+        assert re.search(r"argparse\.ArgumentParser\(|program\.parser\(", file.read_text()), name
+
+
+def test_a_study_that_is_not_there_is_a_line():
+    every = [sys.executable, "-m", "tests.every_study", "smoke", "smok"]
+    done = subprocess.run(every, cwd=ROOT, capture_output=True, text=True)
+    found = "error: argument STUDY: found smok; allowed: a name that ./study --help lists\n"
+    assert done.returncode == 2 and done.stderr.endswith(found)

@@ -5,8 +5,8 @@ FOLDER/study.yaml, which has them beside runs of its own. Laid over studies/smok
 through every table, figure, claim and page in a few minutes.
 """
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import torch
@@ -199,4 +199,8 @@ def tokenizer(template: str, roles: dict[str, str]) -> PreTrainedTokenizerFast:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).absolute())
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    main(parser.parse_args().folder.absolute())
