@@ -42,8 +42,8 @@ class Settings(Section):
 
     tasks: Annotated[list[Literal["tag", "relation", "origin"]], AfterValidator(unique)] = key(
         "what to learn: part of speech of a word, relation of a word to its head, source of a "
-        "sentence; none leaves out the table, and so does the text a task of which all have one "
-        "label"
+        "sentence; with an empty list there is no table, and a task that has one label in all of "
+        "the text is left out"
     )
     sentences: int = key(
         "sentences of 5 to 50 words to learn from, and as many that test it, of other documents; "
