@@ -398,13 +398,14 @@ COUNTED = [
 ]
 
 
-def test_docstrings_count_where_another_file_reads_them(project):
+@pytest.mark.parametrize("before", ["def f():\n", "def f(a):\n    if a:\n        a += 1\n    "])
+def test_docstrings_count_where_another_file_reads_them(project, before):
     found = []
     for reads in ("x = 1", "x = a.f.__doc__"):
         for text in ("one", "two"):
             project(
                 run="import bottomup.b",
-                bottomup__a=f"def f():\n    '{text}'\n",
+                bottomup__a=f"{before}    '{text}'\n",
                 bottomup__b=f"from bottomup import a\n{reads}",
             )
             found.append(digest.digest("run.py"))
