@@ -74,14 +74,12 @@ class Texts(NamedTuple):
     docstrings: bool
 
 
-NO_TEXT, ALL_TEXT = Texts(False, False), Texts(True, True)
-
-
 class Code:
     """One file of code. package: the package that it is in, for its relative imports."""
 
     def __init__(self, source: bytes, package: str = ""):
         self.tree, self.package = ast.parse(source), package
+        self._alike: dict[int, tuple] = {}  # nodes that are plain in one way, whichever texts count
         self.tree.body = [node for node in self.tree.body if not self._is_for_types(node)]
 
     def _is_for_types(self, node: ast.stmt) -> bool:
@@ -285,18 +283,13 @@ class Code:
         return content
 
     @cached_property
-    def _alike(self) -> dict[int, tuple]:
-        """What is known of nodes that are plain in one way, whichever texts count."""
-        return {}
-
-    @cached_property
     def _varying(self) -> set[int]:
         """The nodes that hold text which counts or does not."""
         varying: set[int] = set()
         for node in reversed(self._nodes):  # what is in a node comes before it
+            none, every = (self._shown(node, Texts(count, count)) for count in (False, True))
             within = any(id(child) in varying for child in ast.iter_child_nodes(node))
-            own = [self._shown(node, texts) for texts in (NO_TEXT, ALL_TEXT)]
-            if within or _is_text(node) or own[0] != own[1]:
+            if within or _is_text(node) or none != every:
                 varying.add(id(node))
         return varying
 
